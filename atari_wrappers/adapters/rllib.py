@@ -15,10 +15,9 @@ from gymnasium.vector.utils import batch_space
 
 from atari_wrappers.adapters.gymnasium import open_env, open_vec
 from atari_wrappers.adapters.shared import check_settings, info_rows
-from atari_wrappers.errors import ResetNeededError, UnsupportedError, WorkerError
+from atari_wrappers.errors import ResetNeededError, UnsupportedError
 from atari_wrappers.recipes import Recipe
 from atari_wrappers.settings import Settings, merged
-from atari_wrappers.types import StepResult
 from atari_wrappers.vector.env import VecEnv
 
 try:
@@ -141,7 +140,6 @@ class RLlibVectorEnv(VectorEnv):
         check_settings(venv.settings, "RLlibVectorEnv", autoreset="same-step", keeps_obs=True)
         self.venv = venv
         self._started: dict[int, tuple[np.ndarray, dict[str, Any]]] = {}
-        self._is_interrupted = False
         space = venv.single_observation_space
         self._is_stack = False
         if _is_stack(space, venv.recipe):
@@ -218,7 +216,9 @@ class RLlibVectorEnv(VectorEnv):
         """
         if self._started:
             raise ResetNeededError(f"vector_step: reset_at envs {sorted(self._started)} first")
-        result = self._step(np.asarray(actions))
+        # A step that failed is completed.
+        is_pending = self.venv.pending == "step"
+        result = self.venv.recv() if is_pending else self.venv.step(np.asarray(actions))
         obs, reward, terminated, truncated, info = result
         rows, infos = list(self._layout(obs)), info_rows(info, self.num_envs)
         if "_final_obs" in info:
@@ -227,15 +227,6 @@ class RLlibVectorEnv(VectorEnv):
                 self._started[index] = rows[index], {"lives": int(info["lives"][index])}
                 rows[index] = final[index]
         return rows, reward.tolist(), terminated.tolist(), truncated.tolist(), infos
-
-    def _step(self, actions: np.ndarray) -> StepResult:
-        try:
-            result = self.venv.recv() if self._is_interrupted else self.venv.step(actions)
-        except WorkerError:
-            self._is_interrupted = True
-            raise
-        self._is_interrupted = False
-        return result
 
     def get_sub_environments(self) -> list[Any]:
         """Return what stands for each env; nothing on `ale`, whose envs are C++."""

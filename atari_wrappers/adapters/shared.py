@@ -63,7 +63,7 @@ def info_rows(info: Mapping[str, Any], num_envs: int) -> list[dict[str, Any]]:
 def _rows(info: Mapping[str, Any], num_envs: int) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = [{} for _ in range(num_envs)]
     for name, values in info.items():
-        if name in _NOT_OF_A_ROW or name.startswith("_"):
+        if name in _NOT_OF_A_ROW or str(name).startswith("_"):
             continue
         if isinstance(values, dict):
             values = _rows(values, num_envs)

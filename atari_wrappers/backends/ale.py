@@ -24,6 +24,8 @@ from atari_wrappers.recipes import Recipe
 from atari_wrappers.recording.observations import ObservationRecorder
 from atari_wrappers.request import BatchRequest
 
+# Games with 9 of the 18 actions, of which continuous ones press others there, or hang for ever.
+_WITHOUT_BUTTONS = ("lost_luggage", "skiing")
 # To ALE a limit of 0 is over at once, and it counts in 32 bits.
 _NO_LIMIT = 2**30
 
@@ -56,6 +58,8 @@ def obstacles_to_ale(request: BatchRequest) -> Iterator[str]:
             f"batch_size={settings.batch_size}: it takes actions only for the envs received last,"
             f" so not for all {num_envs} after a reset"
         )
+    if recipe.continuous and request.envs[0].env_id.rom in _WITHOUT_BUTTONS:
+        yield "continuous=True: in this game it presses other buttons than those asked for"
     yield from _foreign_parts(recipe)
 
 

@@ -11,11 +11,11 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 
 from atari_wrappers.backends.results import RECORD, ResultArrays
-from atari_wrappers.errors import UnsupportedError
+from atari_wrappers.errors import ResetNeededError, UnsupportedError
 from atari_wrappers.plain_data import check_alike, differences, pack, unpack
 
-STATE_VERSION = 1
-_PARTS = ("made_by", "ended", "row", "env", "is_pickle")
+STATE_VERSION = 2
+_PARTS = ("made_by", "ended", "seed", "row", "env", "is_pickle")
 # What a reset says of a game that ended within it.
 _OF_GAME = tuple(name for name in RECORD if name not in ("raw_reward", "lives"))
 
@@ -146,8 +146,10 @@ class EnvRunner:
 
         The state is what the env's own `save_state` returns, plain if that is bytes; else it is
         pickled, and an env without that method is pickled whole. Where neither can be, that is an
-        `UnsupportedError`.
+        `UnsupportedError`; one that replaced a failed env has none before its next call.
         """
+        if self._is_lost:
+            raise ResetNeededError(f"save_state: env {self._index} was restarted: step or reset it")
         save_state = _method(self.env, "save_state")
         try:
             env = self.env if save_state is None else save_state()
@@ -157,7 +159,12 @@ class EnvRunner:
             raise UnsupportedError(f"the state of {self.env} cannot be saved: {error}") from error
         row = self._row()
         row["obs"] = np.asarray(self._last_obs(buffer), row["final_obs"].dtype)
-        values = {"made_by": _identity(self.env), "ended": self.ended, "row": row}
+        values = {
+            "made_by": _identity(self.env),
+            "ended": self.ended,
+            "seed": self._seed,
+            "row": row,
+        }
         return pack("env", STATE_VERSION, values | {"env": env, "is_pickle": is_pickle})
 
     def check_state(self, data: bytes) -> None:
@@ -177,6 +184,8 @@ class EnvRunner:
             raise ValueError(f'{other}: backend "native" saved it, and alone reads it')
         check_alike("this state of an env", state, dict.fromkeys(_PARTS, ...))
         check_alike("ended, is_pickle", [state["ended"], state["is_pickle"]], [True, True])
+        if not (state["seed"] is None or type(state["seed"]) is int):
+            raise ValueError(f"seed is {state['seed']!r}, and no integer")
         check, restore = _method(self.env, "check_state"), _method(self.env, "restore_state")
         self._check_maker(state, judges_itself=restore is not None)
         if state["ended"] and self._mode == AutoresetMode.SAME_STEP:
@@ -231,7 +240,10 @@ class EnvRunner:
         self.share_obs(buffer)
         for name, values in self._rows.arrays.items():
             values[self._index] = state["row"][name]
-        self.ended, self._is_lost = state["ended"], False
+        self.ended, self._seed, self._is_lost = state["ended"], state["seed"], False
+        if not self.ended and self._mode != AutoresetMode.SAME_STEP:
+            # Where it was saved another episode had followed in the same step.
+            self._rows.terminated[self._index] = self._rows.truncated[self._index] = False
 
     def _write_record(self, info: dict[str, Any], names: Any) -> None:
         arrays, index = self._rows.arrays, self._index

@@ -65,7 +65,7 @@ class Pool:
         # As in EnvPool seeds are of the first games, after which the random numbers go on.
         seed = None if self._was_reset else config.env_seed or config.seed
         self.envs.reset_async(seed, {NEW_GAME: True}, mask)
-        self._was_reset = True
+        self._was_reset, self._sent = True, []
 
     def reset(self, env_id: Any = None) -> State:
         """Restart envs with new games, and return what they show, in the order of `env_id`."""

@@ -109,14 +109,22 @@ def native_spaces(request: EnvRequest) -> tuple[gym.spaces.Box, gym.Space[Any]]:
 
 
 def open_core(
-    requests: Sequence[EnvRequest], num_envs: int, autoreset: str, num_threads: int
+    requests: Sequence[EnvRequest],
+    num_envs: int,
+    autoreset: str,
+    num_threads: int,
+    *,
+    is_filmed: bool = True,
 ) -> AtariVecEnv:
-    """Return a batch of `atari_core`: of one game, or of one for each env, by one recipe."""
+    """Return a batch of `atari_core`: of one game, or of one for each env, by one recipe.
+
+    `is_filmed` says whether somebody takes the films of the games that the settings record.
+    """
     from atari_core import AtariVecEnv
 
     settings, recipe = requests[0].settings, requests[0].game_recipe
     # Of which games every frame is wanted: the first and every n-th, 0 for none.
-    film_every = settings.record_every if settings.video_dir is not None else 0
+    film_every = settings.record_every if settings.video_dir is not None and is_filmed else 0
     return AtariVecEnv(
         [_rom_path(request) for request in requests],
         num_envs,
@@ -147,8 +155,8 @@ class NativeConsole:
     getEpisodeFrameNumber: Callable[[], int]
     getLegalActionSet: Callable[[], list[ale_py.Action]]
 
-    def __init__(self, core: AtariVecEnv, index: int, rom: str) -> None:
-        self._rom = rom
+    def __init__(self, core: AtariVecEnv, index: int, rom: str, num_players: int) -> None:
+        self._rom, self._num_players = rom, num_players
         self.getRAM = partial(core.ram, index)
         self.setRAM = partial(core.set_ram, index)
         self.getScreen = partial(core.screen, index)
@@ -159,13 +167,17 @@ class NativeConsole:
         self.lives = partial(core.lives, index)
         self.game_over = partial(core.game_over, index)
         self.getEpisodeFrameNumber = partial(core.frame_number, index)
-        self.getLegalActionSet = lambda: list(ale_py.Action.__members__.values())
+        self.getLegalActionSet = partial(self._actions, full=True)
 
     def getMinimalActionSet(self) -> list[ale_py.Action]:  # noqa: N802 - ALE's name
         """Return the actions that the game answers to."""
+        return self._actions(full=False)
+
+    def _actions(self, *, full: bool) -> list[ale_py.Action]:
         from atari_core import actions
 
-        return [ale_py.Action(number) for number in actions(rom_path(self._rom))]
+        numbers = actions(rom_path(self._rom), self._num_players, full=full)
+        return [ale_py.Action(number) for number in numbers]
 
 
 class _Shown(NamedTuple):
@@ -221,7 +233,7 @@ class NativeView(HasStates, gym.Env[np.ndarray, Any]):
     @property
     def ale(self) -> NativeConsole:
         """The console under the names that ALE's interface has."""
-        return NativeConsole(self._core, self._index, self._rom)
+        return NativeConsole(self._core, self._index, self._rom, self.num_players)
 
     @property
     def frame_number(self) -> int:
@@ -334,7 +346,8 @@ class NativeGame(SavedAnywhere, NativeView):
                 f'backend "native" cannot serve `{request.env_id.name}`: {problems};'
                 ' use backend="auto"'
             )
-        core = open_core([request], 1, "disabled", num_threads=1)
+        is_filmed = on_frame is not None
+        core = open_core([request], 1, "disabled", num_threads=1, is_filmed=is_filmed)
         super().__init__(core, 0, request, native_spaces(request), env_index, on_frame)
         self._made_of = request, env_index
 
@@ -342,6 +355,7 @@ class NativeGame(SavedAnywhere, NativeView):
         """Start an episode; arguments and results are those of `AtariGame.reset`."""
         seed = checked_seed(seed)
         gym.Env.reset(self, seed=seed)
+        self._core.drain()  # a step that Ctrl-C broke off
         self._core.begin_reset([0], [seed], bool((options or {}).get(NEW_GAME)))
         self._core.receive(1)
         obs, results = self._read()

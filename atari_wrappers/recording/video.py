@@ -79,7 +79,22 @@ class VideoFile:
             raise FileExistsError(f"there is a video `{path}` already")
         self._new_frame = av.VideoFrame.from_ndarray
         self._scaler = VideoReformatter()
-        self._container = av.open(str(self._part), "w", format="mp4")
+        try:
+            self._open(rate, size)
+        except BaseException:
+            self._part.unlink()
+            raise
+        self._shape["interpolation"] = Interpolation.POINT
+        self._path = path
+        end = partial(_finish, self._stream, path) if is_kept else _discard
+        self._end = weakref.finalize(self, end, self._container, self._part)
+        forks.watch(self)
+
+    def _open(self, rate: Fraction, size: tuple[int, int]) -> None:
+        import av
+
+        # Of a relative name with a colon FFmpeg would take the front for a protocol.
+        self._container = av.open(str(self._part.absolute()), "w", format="mp4")
         stream: Any = self._container.add_stream(_ENCODER, rate=rate, options=dict(_OPTIONS))
         stream.height, stream.width = SCALE * size[0], SCALE * size[1]
         stream.pix_fmt = "yuv420p"
@@ -90,11 +105,6 @@ class VideoFile:
         self._container.start_encoding()  # opens the file now, not after a second of pictures
         self._stream = stream
         self._shape = {"height": stream.height, "width": stream.width, "format": stream.pix_fmt}
-        self._shape["interpolation"] = Interpolation.POINT
-        self._path = path
-        end = partial(_finish, stream, path) if is_kept else _discard
-        self._end = weakref.finalize(self, end, self._container, self._part)
-        forks.watch(self)
 
     def after_fork(self) -> None:
         """Leak it: to free encoder and scaler would wait for threads that the parent has."""

@@ -39,12 +39,21 @@ def asked_batch(request: BatchRequest, num_envs: int, settings: dict[str, Any]) 
                 f" {', '.join(SETTINGS)}"
             )
     envs = request.envs if len(request.envs) == 1 else request.envs[:num_envs]
+    own = _for_first(request.settings, num_envs)
     if settings:
-        own = request.settings
         if "preset" in settings and own.recipe is not None:
             own = replace(own, recipe=None)
         sources = [env.env_id.maker or env.env_id.name for env in envs]
         asked = replace(own, **settings)
         return request_batch(sources if len(sources) > 1 else sources[0], num_envs, asked)
-    check_count("num_envs", num_envs, request.settings.batch_size or 1)
-    return BatchRequest(envs, num_envs, request.settings)
+    check_count("num_envs", num_envs, own.batch_size or 1)
+    return BatchRequest(envs, num_envs, own)
+
+
+def _for_first(settings: Settings, num_envs: int) -> Settings:
+    """Return the settings of the first envs, of which fewer may be recorded."""
+    if settings.video_envs is None:
+        return settings
+    recorded = tuple(index for index in settings.video_envs if index < num_envs)
+    folder = settings.video_dir if recorded else None
+    return replace(settings, video_envs=recorded or None, video_dir=folder)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import secrets
 import threading
 import time
@@ -14,6 +15,7 @@ from atari_wrappers.remote.addresses import NEWEST_VERSION, OLDEST_VERSION
 from atari_wrappers.remote.batches_pb2 import Hello, Reply, Request, Welcome
 from atari_wrappers.remote.failures import to_failure
 
+_LOGGER = logging.getLogger(__name__)
 # Replies that a client may leave unconfirmed; it waits for each but those to failures.
 _MOST_UNCONFIRMED = 16
 # How long a call that goes on with a batch waits until the lost one has let go of it.
@@ -214,6 +216,8 @@ class Clients:
         for client in clients:
             try:
                 client.close()
+            except Exception:
+                _LOGGER.exception("what a client had did not close")
             finally:
                 with self._changed:
                     self._connections.pop(client, None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import secrets
@@ -82,7 +83,7 @@ def add_server_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Serve batches until Ctrl-C or SIGTERM.
+    """Serve batches until a signal ends it, as in `run_server`.
 
     Raises:
         Exception: As `make_vec` and `BatchServer`, in a line.
@@ -93,7 +94,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def run_server(make: Callable[..., Server], what: str, arguments: argparse.Namespace) -> int:
-    """Run a server until Ctrl-C or SIGTERM.
+    """Run a server until Ctrl-C, SIGTERM or, unless it is ignored, SIGHUP.
 
     Args:
         make: Makes it, of an address, a token and limits.
@@ -121,7 +122,10 @@ def run_server(make: Callable[..., Server], what: str, arguments: argparse.Names
         wakes, wake = os.pipe()
         os.set_blocking(wake, False)
         signal.set_wakeup_fd(wake)
-        for number in (signal.SIGINT, signal.SIGTERM):
+        heard = [signal.SIGINT, signal.SIGTERM]
+        if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
+            heard.append(signal.SIGHUP)
+        for number in heard:
             signal.signal(number, lambda *_: None)
         _say(f"serving {what} on {server.address}")
         if server.http_address is not None:
@@ -130,6 +134,11 @@ def run_server(make: Callable[..., Server], what: str, arguments: argparse.Names
             _say(f"its token: export {TOKEN_VARIABLE}={token}")
         os.read(wakes, 1)
         _say("stopping")
+        for number in heard:  # a second signal ends it at once
+            signal.signal(number, signal.SIG_DFL)
+    if server.num_clients:
+        _say("an env that does not answer is left to itself")
+        os._exit(1)  # the end of Python would wait for its thread
     return 0
 
 
@@ -164,5 +173,7 @@ def _token(path: Path | None) -> tuple[str, bool]:
 
 
 def _say(line: str) -> None:
-    sys.stderr.write(f"atari_wrappers: {line}\n")
-    sys.stderr.flush()
+    # A full disk, or a terminal that is gone, is no matter of the clients'.
+    with contextlib.suppress(OSError):
+        sys.stderr.write(f"atari_wrappers: {line}\n")
+        sys.stderr.flush()

@@ -18,6 +18,7 @@ from aiohttp import web
 
 from atari_wrappers.remote.addresses import bound_for_this_user, stays_here
 from atari_wrappers.remote.clients import Client, Clients
+from atari_wrappers.remote.values import of_type
 
 Result = TypeVar("Result")
 _WAIT_SECONDS = 10.0
@@ -198,8 +199,8 @@ class HttpFace:
         if self.address.startswith("unix:"):
             Path(self.address.removeprefix("unix:")).unlink(missing_ok=True)
         self._end()
-        for client in self._of_connections.values():
-            self.clients.release(client)
+        for client in self._of_connections.values():  # which may hang
+            threading.Thread(target=self.clients.release, args=(client,), daemon=True).start()
 
     def _end(self) -> None:
         self.loop.call_soon_threadsafe(self.loop.stop)
@@ -224,12 +225,12 @@ def from_json(value: Any, dtype: np.dtype[Any]) -> np.ndarray:
     """Return an array of JSON: nested lists, or what `to_json` gives.
 
     Raises:
-        ValueError: It is none.
+        ValueError: It is none, or has numbers that the type has not.
     """
     if not isinstance(value, dict):
-        return np.asarray(value, dtype)
+        return of_type(value, dtype)
     named, data = np.dtype(value["dtype"]), base64.b64decode(value["base64"], validate=True)
     if named.kind not in "biuf":
         raise ValueError(f"an array of {named} is no plain data")
     numbers = np.frombuffer(data, named.newbyteorder("<"))
-    return numbers.reshape(value["shape"]).astype(dtype)
+    return of_type(numbers.reshape(value["shape"]), dtype)

@@ -14,7 +14,7 @@ from atari_wrappers.errors import ServerError
 from atari_wrappers.remote.addresses import POLICIES
 from atari_wrappers.remote.batches_pb2 import Act, Array, Hello
 from atari_wrappers.remote.channels import open_session
-from atari_wrappers.remote.values import from_array, from_dict, from_space, to_array
+from atari_wrappers.remote.values import from_array, from_dict, from_space, of_type, to_array
 
 
 class RemotePolicy:
@@ -108,7 +108,7 @@ class RemotePolicy:
             or `action_values` `[n, actions]`, `mean` and `deviation` `[n, dims]`.
         """
         space = self.observation_space
-        obs = np.asarray(observation, dtype_of(space))
+        obs = of_type(observation, dtype_of(space))
         is_one = obs.ndim == len(space.shape or ())
         starts = None if episode_start is None else np.asarray(episode_start, bool).reshape(-1)
         act = Act(

@@ -8,6 +8,7 @@ from typing import Any
 
 import gymnasium as gym
 import numpy as np
+from numpy.typing import ArrayLike
 
 from atari_wrappers.errors import UnsupportedError
 from atari_wrappers.remote.batches_pb2 import (
@@ -36,6 +37,23 @@ def to_array(array: Any) -> Array:
         raise TypeError(f"an array of {array.dtype} is no plain data")
     little = array.astype(array.dtype.newbyteorder("<"), copy=False)
     return Array(dtype=little.dtype.str, shape=array.shape, data=little.tobytes())
+
+
+def of_type(numbers: ArrayLike, dtype: np.dtype[Any]) -> np.ndarray:
+    """Return numbers as an array of a type; floats may be rounded.
+
+    Raises:
+        ValueError: They are none, or the type does not have them.
+    """
+    given = np.asarray(numbers)
+    kinds = "biuf" if dtype.kind == "b" else "iuf"
+    if given.dtype.kind not in kinds:
+        raise ValueError(f"an array of {given.dtype} is none of {dtype}")
+    with np.errstate(invalid="ignore"):
+        array = given.astype(dtype)
+    if dtype.kind != "f" and not np.array_equal(array, given):
+        raise ValueError(f"{dtype} does not have {given[array != given].flat[0]}")
+    return array
 
 
 def from_array(message: Array) -> np.ndarray:

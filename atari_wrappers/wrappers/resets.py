@@ -80,7 +80,8 @@ class FireReset(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         for action in (1, 2):
             obs, _, terminated, truncated, info = self.env.step(action)
             if terminated or truncated:
-                obs, info = self.env.reset(options=options)
+                # As in stable-baselines3 nobody sees its picture.
+                _, info = self.env.reset(options=options)
         return obs, info
 
 
@@ -88,7 +89,8 @@ class EpisodicLife(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     """End the episode, but not the game, where a life is lost.
 
     After a lost life `reset` goes on with the same game by one no-op step. A seed, or the option
-    `{"new_game": True}`, starts a new game whatever the old one's state.
+    `{"new_game": True}`, starts a new game whatever the old one's state; so does another `reset`
+    before the first step of a game.
 
     Args:
         env: An env whose infos carry `lives`, as those of ALE do.
@@ -113,12 +115,12 @@ class EpisodicLife(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     def reset(self, *, seed: int | None = None, options: Options = None) -> EnvReset:
         """Go on with the game after a lost life, or start one."""
         options = dict(options or {})
-        new_game = options.pop(NEW_GAME, False) or seed is not None or self._game_over
-        if not new_game:
-            obs, _, terminated, truncated, info = self.env.step(NOOP)
-            new_game = terminated or truncated
-        if new_game:
+        if options.pop(NEW_GAME, False) or seed is not None or self._game_over:
             obs, info = self.env.reset(seed=seed, options=options)
-        self._game_over = False
+            self._game_over = True  # no step was taken
+        else:
+            obs, _, terminated, truncated, info = self.env.step(NOOP)
+            if terminated or truncated:
+                obs, info = self.env.reset(options=options)
         self._lives = info["lives"]
         return obs, info

@@ -13,10 +13,7 @@ use pyo3::{
 };
 use tch::{Device, Kind, Tensor};
 
-use crate::{
-    error::{CallError, env_error},
-    interpreter,
-};
+use crate::{error::CallError, interpreter};
 use vec_env::EnvError;
 
 /// The process group of this process, joined by [`ProcessGroup::join`].
@@ -210,14 +207,5 @@ impl ProcessGroup {
 
 /// Calls Python; its exceptions are what this crate makes of them.
 fn attached<T>(call: impl FnOnce(Python<'_>) -> Result<T, CallError>) -> Result<T, EnvError> {
-    Python::attach(|py| {
-        call(py).map_err(|error| match error {
-            // An exception of torch's is no timeout of an environment's, whatever its class.
-            CallError::Python(error) => match env_error(&error) {
-                EnvError::Timeout => crate::error::setup_error(error.to_string()),
-                other => other,
-            },
-            CallError::Env(error) => error,
-        })
-    })
+    Ok(Python::attach(call)?)
 }

@@ -9,7 +9,7 @@ use pyo3::{
     sync::PyOnceLock,
     types::PyString,
 };
-use vec_env::EnvError;
+use vec_env::{Dtype, EnvError, ObsSpec};
 
 use crate::variables;
 
@@ -57,6 +57,40 @@ pub(crate) fn setup_error(message: String) -> EnvError {
         details: None,
         is_usage: true,
     }
+}
+
+/// For rewards and observations that are not finite: a loss would show them later, and not say where they come from.
+pub(crate) fn not_finite(who: &str, what: &str) -> EnvError {
+    EnvError::Backend {
+        message: format!(
+            "{who} {what}: nothing can be learned from numbers that are not finite; mend the environment, or wrap it"
+        ),
+        details: None,
+        is_usage: false,
+    }
+}
+
+/// What is wrong with a reward that is not finite.
+pub(crate) fn gave(reward: f32) -> String {
+    format!("gave the reward {reward}")
+}
+
+/// What is wrong with an observation with a number that is not finite, if one is.
+pub(crate) fn showed(spec: &ObsSpec, obs: &[u8]) -> Option<String> {
+    if spec.dtype != Dtype::Float32 {
+        return None;
+    }
+    let mut numbers = obs
+        .as_chunks()
+        .0
+        .iter()
+        .map(|bytes| f32::from_ne_bytes(*bytes));
+    let place = numbers.position(|number| !number.is_finite())?;
+    let shown = f32::from_ne_bytes(obs.as_chunks().0[place]);
+    let shape = &spec.shape;
+    Some(format!(
+        "showed {shown} at place {place} of an observation of shape {shape:?}"
+    ))
 }
 
 /// The exception that stands for an error: `ValueError` for what is out of range, `RuntimeError` for
@@ -130,9 +164,7 @@ fn specific(py: Python<'_>, error: &PyErr) -> Option<EnvError> {
     if is("UnsupportedError") {
         return Some(EnvError::Unsupported(value.to_string()));
     }
-    error
-        .is_instance_of::<PyTimeoutError>(py)
-        .then_some(EnvError::Timeout)
+    is("StepTimeoutError").then_some(EnvError::Timeout)
 }
 
 /// A module that is not found may lie in a folder that the user has named, and this Python does not read.

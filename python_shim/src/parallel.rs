@@ -10,7 +10,10 @@ use pyo3::{
 };
 use vec_env::{ActionSpace, Actions, Agent, Dtype, EnvError, MultiAgentEnv, ObsSpec, Transition};
 
-use crate::{error::CallError, interpreter};
+use crate::{
+    error::{CallError, gave, not_finite, setup_error, showed},
+    interpreter,
+};
 
 const CODE: &CStr = c_str!(include_str!("parallel/parallel_env.py"));
 
@@ -35,6 +38,7 @@ type Brought = Option<(f32, bool, bool)>;
 /// What it raises ends the episode of all agents, and [`MultiAgentEnv::take_error`] has it. Its state cannot be saved.
 #[derive(Debug)]
 pub struct ParallelEnv {
+    module: String,
     env: Py<PyAny>,
     agents: Vec<Agent>,
     takes_part: Vec<bool>,
@@ -57,11 +61,35 @@ impl ParallelEnv {
         let (env, about) = Python::attach(make)?;
         let agents: Vec<Agent> = about.into_iter().map(agent).collect();
         Ok(Self {
+            module: module.to_owned(),
             env,
             takes_part: vec![false; agents.len()],
             agents,
             error: None,
         })
+    }
+
+    /// How errors name an agent.
+    fn who(&self, agent: &Agent) -> String {
+        format!("agent `{}` of `{}`", agent.name, self.module)
+    }
+
+    /// Copies what agents observe, of those that do.
+    fn copy_observed(
+        &self,
+        seen: &[Option<Bound<'_, PyBytes>>],
+        obs: &mut [Vec<u8>],
+    ) -> Result<(), EnvError> {
+        for ((seen, obs), agent) in seen.iter().zip(obs).zip(&self.agents) {
+            if let Some(seen) = seen {
+                EnvError::check_length(seen.as_bytes(), obs.len())?;
+                obs.copy_from_slice(seen.as_bytes());
+                if let Some(what) = showed(&agent.obs_spec, obs) {
+                    return Err(not_finite(&self.who(agent), &what));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Notes what a call raised, and ends the episode.
@@ -90,17 +118,6 @@ fn agent((name, shape, dtype, n, of_action, low, high): About) -> Agent {
     }
 }
 
-/// Copies what agents observe, of those that do.
-fn copy_observed(seen: &[Option<Bound<'_, PyBytes>>], obs: &mut [Vec<u8>]) -> Result<(), EnvError> {
-    for (seen, obs) in seen.iter().zip(obs) {
-        if let Some(seen) = seen {
-            EnvError::check_length(seen.as_bytes(), obs.len())?;
-            obs.copy_from_slice(seen.as_bytes());
-        }
-    }
-    Ok(())
-}
-
 impl MultiAgentEnv for ParallelEnv {
     fn agents(&self) -> &[Agent] {
         &self.agents
@@ -114,8 +131,15 @@ impl MultiAgentEnv for ParallelEnv {
         let reset = |py: Python<'_>| -> Result<Vec<bool>, CallError> {
             let observed = self.env.bind(py).call_method1("reset", (seed,))?;
             let observed: Vec<Option<Bound<'_, PyBytes>>> = observed.extract()?;
-            copy_observed(&observed, obs)?;
-            Ok(observed.iter().map(Option::is_some).collect())
+            self.copy_observed(&observed, obs)?;
+            let takes_part: Vec<bool> = observed.iter().map(Option::is_some).collect();
+            if !takes_part.contains(&true) {
+                let module = &self.module;
+                return Err(
+                    setup_error(format!("`{module}`: nobody takes part after a reset")).into(),
+                );
+            }
+            Ok(takes_part)
         };
         match Python::attach(reset) {
             Ok(takes_part) => self.takes_part = takes_part,
@@ -143,7 +167,14 @@ impl MultiAgentEnv for ParallelEnv {
                 Vec<Option<Bound<'_, PyBytes>>>,
                 Vec<bool>,
             ) = stepped.extract()?;
-            copy_observed(&seen, obs)?;
+            self.copy_observed(&seen, obs)?;
+            for (brought, agent) in brought.iter().zip(&self.agents) {
+                if let Some((reward, ..)) = brought
+                    && !reward.is_finite()
+                {
+                    return Err(not_finite(&self.who(agent), &gave(*reward)).into());
+                }
+            }
             Ok((brought, takes_part))
         };
         match Python::attach(step) {

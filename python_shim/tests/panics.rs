@@ -87,8 +87,12 @@ fn it_is_a_runtime_error_from_then_on() {
         assert_panicked(batch.call_method1("render", (1,)));
         assert_panicked(batch.call_method0("save_state"));
         batch.call_method0("close").unwrap();
-        let agents = Bound::new(py, Agents::new(Ok(Broken::new())).unwrap()).unwrap();
+        let agents = Bound::new(py, Agents::new(|| Ok(Broken::new())).unwrap()).unwrap();
         assert_panicked(agents.call_method0("describe"));
         assert_panicked(agents.call_method1("reset", (1,)));
+        let breaks = || -> Result<Broken, String> { panic!("as it was told") };
+        let batch = Batch::new(2, "SameStep", 1, breaks);
+        assert_panicked(batch.map(|_| py.None().into_bound(py)));
+        assert_panicked(Agents::new(breaks).map(|_| py.None().into_bound(py)));
     });
 }

@@ -17,7 +17,8 @@ using at::Tensor;
 // for anywhere.
 struct Saved {
   void* state;
-  void (*backward)(void* state, const Tensor* of_output, Tensor* const* of_inputs);
+  // Null, or why it failed.
+  const char* (*backward)(void* state, const Tensor* of_output, Tensor* const* of_inputs);
   void (*drop)(void* state);
   const Tensor* (*place)(const void* address);
 };
@@ -46,7 +47,8 @@ struct Node : torch::autograd::Node {
       }
       places.push_back(&of_inputs[input]);
     }
-    saved.backward(saved.state, &of_output, places.data());
+    const char* problem = saved.backward(saved.state, &of_output, places.data());
+    TORCH_CHECK(!problem, problem);
     return of_inputs;
   }
 

@@ -1,7 +1,12 @@
 //! The last line of defence: libtorch's bindings panic where an operation fails, such as one in the midst
 //! of an update for which there is no memory.
 
-use std::{any::Any, cell::RefCell, panic, sync::Once};
+use std::{
+    any::Any,
+    cell::RefCell,
+    panic::{self, AssertUnwindSafe},
+    sync::Once,
+};
 
 use crate::error::TrainerError;
 
@@ -17,10 +22,43 @@ thread_local! {
 pub fn catch_panics<T>(work: impl FnOnce() -> Result<T, TrainerError>) -> Result<T, TrainerError> {
     static NOTE_PLACES: Once = Once::new();
     NOTE_PLACES.call_once(note_places);
+    held(work).unwrap_or_else(|panic| Err(panic.to_error()))
+}
+
+/// A panic on its way from one thread to another.
+pub(crate) struct Panic {
+    payload: Box<dyn Any + Send>,
+    place: String,
+}
+
+impl Panic {
+    /// It as an error.
+    pub fn to_error(&self) -> TrainerError {
+        error_of(&*self.payload, &self.place)
+    }
+
+    /// Goes on with it in this thread, as if it had begun here.
+    pub fn resume(self) -> ! {
+        PLACE.with_borrow_mut(|place| {
+            if let Some(place) = place {
+                *place = self.place;
+            }
+        });
+        panic::resume_unwind(self.payload)
+    }
+}
+
+/// Whether panics of this thread are caught, and so not told.
+pub(crate) fn are_caught() -> bool {
+    PLACE.with_borrow(Option::is_some)
+}
+
+/// What `work` gives, or its panic, which is not told.
+pub(crate) fn held<T>(work: impl FnOnce() -> T) -> Result<T, Panic> {
     let outer = PLACE.replace(Some(String::new()));
-    let result = panic::catch_unwind(panic::AssertUnwindSafe(work));
+    let result = panic::catch_unwind(AssertUnwindSafe(work));
     let place = PLACE.replace(outer).unwrap_or_default();
-    result.unwrap_or_else(|payload| Err(error_of(&*payload, &place)))
+    result.map_err(|payload| Panic { payload, place })
 }
 
 /// The hook is the whole program's: it notes places for threads that catch their panics, and leaves all others to the
@@ -28,11 +66,11 @@ pub fn catch_panics<T>(work: impl FnOnce() -> Result<T, TrainerError>) -> Result
 fn note_places() {
     let others = panic::take_hook();
     panic::set_hook(Box::new(move |info| {
-        if PLACE.with_borrow(Option::is_none) {
-            others(info);
-        } else {
+        if are_caught() {
             let location = info.location().map(ToString::to_string);
             PLACE.set(Some(location.unwrap_or_default()));
+        } else {
+            others(info);
         }
     }));
 }

@@ -5,11 +5,11 @@
 //! CPU libtorch is told to use one thread ([`limit_torch_to_one_thread`](crate::device::limit_torch_to_one_thread)),
 //! and here are the others.
 
-use std::{panic, thread};
+use std::{panic::resume_unwind, thread};
 
 use tch::Device;
 
-use crate::{device, settings::MachineSettings};
+use crate::{device, panics, settings::MachineSettings};
 
 /// Among how many threads a batch is divided.
 ///
@@ -68,23 +68,24 @@ pub fn map<Part: Send, Made: Send>(
     let Some(first) = parts.next() else {
         return Vec::new();
     };
-    let work = &work;
+    let (work, are_caught) = (&work, panics::are_caught());
     thread::scope(|scope| {
         let others = parts.map(|part| {
             scope.spawn(move || {
                 // OpenMP asks each thread anew, and threads of its own would spin beside ours.
                 device::limit_torch_to_one_thread();
-                work(part)
+                if are_caught {
+                    panics::held(|| work(part))
+                } else {
+                    Ok(work(part))
+                }
             })
         });
         let others: Vec<_> = others.collect();
         let mut made = vec![work(first)];
         for other in others {
-            made.push(
-                other
-                    .join()
-                    .unwrap_or_else(|panic| panic::resume_unwind(panic)),
-            );
+            let joined = other.join().unwrap_or_else(|panic| resume_unwind(panic));
+            made.push(joined.unwrap_or_else(|panic| panic.resume()));
         }
         made
     })
@@ -160,8 +161,12 @@ mod tests {
         );
         assert_eq!(made[0].1, thread::current().id());
         assert!(made[1].1 != made[2].1 && made[1].1 != made[0].1);
-        let panic = panic::catch_unwind(|| map(vec![1, 0], |part| 1 / part));
+        let panic = std::panic::catch_unwind(|| map(vec![1, 0], |part| 1 / part));
         assert!(panic.is_err());
+        let caught = panics::catch_panics(|| Ok(map(vec![1, 0], |part| 1 / part)));
+        let message = caught.unwrap_err().to_string();
+        assert!(message.contains("divide by zero"), "{message}");
+        assert!(message.contains("parallel.rs:"), "{message}");
     }
 
     #[test]

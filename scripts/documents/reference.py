@@ -13,7 +13,7 @@ import rust_trainer
 PROGRAM = ROOT / "target/release/rust_trainer"
 ALGORITHMS = ("ppo", "a2c", "pqn", "dqn", "ddpg", "td3", "maddpg")
 COMMANDS = (
-    *("train", "seeds", "watch", "play", "eval", "dump-frames"),
+    *("train", "seeds", "watch", "report", "play", "eval", "dump-frames"),
     *("versus", "league", "export", "import", "serve", "serve-policy", "doctor"),
 )
 PRESETS = ROOT / "rust_trainer/src/settings/presets"

@@ -155,7 +155,20 @@ def test_what_goes_wrong_with_agents_of_python_is_said(trainer: Trainer) -> None
     _, err = trainer.run("train", "--env-id", "pettingzoo:pair", *arguments, status=1)
     assert "the ball is lost" in err
     assert re.search(r'pair.py", line \d+, in step', err), "where it happened"
+    modules = {
+        "gives": (
+            "float(actions[name] == self.asked[name])",
+            "float('inf') if self.steps == 5 else 0",
+        ),
+        "shows": ("np.eye(2)[asked]", "np.eye(2)[asked] if self.steps < 4 else np.full(2, np.nan)"),
+        "nobody": ("list(self.possible_agents), 0", "[], 0"),
+    }
+    for module, (mended, wrong) in modules.items():
+        (trainer.folder / f"{module}.py").write_text(PAIR.replace(mended, wrong))
     cases = [
+        (["pettingzoo:gives"], "agent `long` of `gives` gave the reward inf: nothing can be"),
+        (["pettingzoo:shows"], "`shows` showed NaN at place 0 of an observation of shape [2]"),
+        (["pettingzoo:nobody"], "`nobody`: nobody takes part after a reset"),
         (["pettingzoo:nowhere"], "`nowhere` cannot be imported"),
         (["pettingzoo:json"], "`json` has no `parallel_env`"),
         (["pettingzoo:pair", "--num-agents", 3], "`pair` has 2 agents; num_agents is 3"),

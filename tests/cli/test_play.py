@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,7 +14,8 @@ import pytest
 from displays import screenshot
 from PIL import Image, ImageSequence
 from program import INVADERS_RUN, PROGRAM, Trainer, without_waits
-from tmux import PROMPT, terminal
+from tmux import PROMPT, Terminal, terminal
+from waiting import wait_until
 
 
 def pictures(folder: Path) -> np.ndarray:
@@ -95,8 +98,24 @@ def test_the_terminal_shows_the_game_and_gives_the_stick(
         screen.type("h", "v")
         text = screen.wait(lambda text: "you play" in text and "rightfire" in text)
         assert re.search(r"value +-?\d+\.\d{3}", text), text
-        screen.type("q")
+        screen.type("p")
+        os.kill(screen.child(), signal.SIGTERM)
         screen.wait(lambda text: "▀" not in text and PROMPT in text)
+        # Until there is a frame to be shown the terminal is not taken.
+        screen.start(*PROGRAM, "play", "runs/run", "--to", "terminal", "--from-frame", 10**9)
+        wait_until(lambda: plays(screen), seconds=60)
+        screen.type("C-c")
+        screen.type("echo ended $?", "Enter")
+        screen.wait("ended 130")
+
+
+def plays(screen: Terminal) -> bool:
+    """Say whether the program has computed for longer than its start takes."""
+    try:
+        numbers = Path(f"/proc/{screen.child()}/stat").read_text().rsplit(")", 1)[1].split()
+    except (OSError, ValueError):  # it is being started
+        return False
+    return int(numbers[11]) > 3 * os.sysconf("SC_CLK_TCK")
 
 
 def test_a_window_shows_the_pixels_of_the_console(

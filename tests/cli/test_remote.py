@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -110,6 +111,19 @@ def test_the_program_serves_environments_and_policies(
         _, err = process.communicate(timeout=30)
         assert process.returncode == 0, err
         assert "atari_wrappers: stopping" in err.splitlines(), err
+
+
+@pytest.mark.parametrize("command", ["serve", "serve-policy"])
+def test_a_server_that_loads_ends_by_a_signal(
+    command: str, trainer: Trainer, closing: ExitStack
+) -> None:
+    process = trainer.start(command, "-", "--listen", "unix:never")
+    closing.callback(process.kill)
+    libraries = Path(f"/proc/{process.pid}/maps")
+    wait_until(lambda: "multiarray" in libraries.read_text(), seconds=60)  # of NumPy
+    process.send_signal(signal.SIGTERM)
+    _, err = process.communicate(timeout=30)
+    assert (process.returncode, err) == (-signal.SIGTERM, "")
 
 
 def test_help_is_pythons(trainer: Trainer) -> None:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import shutil
 import signal
 import time
 from pathlib import Path
 
 import numpy as np
 import pytest
-from program import Trainer
+from program import PROGRAM, Trainer
 from run_files import column, rows
+from waiting import wait_until
 
 SHORT = ["ppo-cartpole", "--run-name", "all", "--total-steps", 2048]
 
@@ -66,6 +68,20 @@ def test_a_run_that_fails_does_not_keep_the_others(trainer: Trainer) -> None:
     assert "1 of 2 runs failed; go on by: seeds --resume 'runs/all'" in err
     assert "1 of 2 runs are not in it" in out
     assert list(scores(trainer.folder / "runs/all")) == [("CartPole-v1", 1)]
+
+
+def test_a_new_build_meanwhile_is_no_matter(trainer: Trainer, tmp_path: Path) -> None:
+    program = tmp_path / "program"
+    shutil.copy(PROGRAM[0], program)
+    process = Trainer(trainer.folder, [str(program)]).start(
+        "seeds", *SHORT, "--seeds", "1,2", "--jobs", 1
+    )
+    first = trainer.folder / "runs/all/CartPole-v1-seed1/settings.toml"
+    wait_until(first.exists, seconds=60)
+    program.unlink()
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 0, out + err
+    assert len(scores(trainer.folder / "runs/all")) == 2
 
 
 # So slow that no run ends before the other has begun, and yet short work.

@@ -82,6 +82,10 @@ def test_clips_of_play_are_shown_and_change_nothing(
     # It is what `play` shows of the policy of that step.
     trainer.run("play", "runs/run", "--seed", 1, "--to", "play.gif", "--seconds", 15)
     assert (trainer.folder / "play.gif").read_bytes() == clip.encoded_image_string
+    # Where a stop came before it, it is made when the run goes on.
+    kept.unlink()
+    trainer.run("train", "--resume", "runs/filmed")
+    assert kept.read_bytes() == clip.encoded_image_string
 
 
 def test_the_page_of_hyper_parameters_has_the_run(run: Path) -> None:

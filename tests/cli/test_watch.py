@@ -84,5 +84,10 @@ def test_where_there_is_no_terminal_it_prints_a_summary(trainer: Trainer, run: P
     assert out.startswith("run: ")
     assert "SpaceInvadersNoFrameskip-v4 with PPO, seed 1" in out
     assert mean_return(run).replace(" games", "").replace("mean", "mean return", 1) in out
+    with (run / "settings.toml").open("a") as settings:
+        settings.write("of_another_program = 3\n")
+    shown, _ = trainer.run("watch", run)
+    assert out.split("mean return", 1)[1].split("\n")[0] in shown
+    assert "of_another_program" in shown
     _, err = trainer.run("watch", "missing", status=1)
     assert err.startswith("error: `missing` is no folder")

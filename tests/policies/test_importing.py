@@ -337,3 +337,15 @@ def test_what_fits_nothing_is_refused_in_a_line(tmp_path: Path) -> None:
     assert err.count("\n") == 1
     with pytest.raises(CheckpointError, match="is there already"):
         import_policy(tmp_path / "other.pt", GAME, tmp_path)
+    layers = ("network.0", "network.2", "network.4", "network.7", "actor", "critic")
+    torch.save({f"{name}.weight": torch.zeros(2) for name in layers}, tmp_path / "half.pt")
+    with pytest.raises(CheckpointError, match=r"it has no `network\.0\.bias`"):
+        import_policy(tmp_path / "half.pt", GAME, tmp_path / "run")
+    weights = io.BytesIO()
+    torch.save({}, weights)
+    for data in ("{}", "[]", '{"policy_class": "x"}', "none"):
+        with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+            archive.writestr("data", data)
+            archive.writestr("policy.pth", weights.getvalue())
+        with pytest.raises(CheckpointError, match=r"a\.zip` is damaged, or of another kind"):
+            import_policy(tmp_path / "a.zip", GAME, tmp_path / "run")

@@ -107,11 +107,16 @@ def test_noise_is_drawn_in_training_mode_alone(tmp_path: Path) -> None:
 def test_both_players_are_told_who_they_are(tmp_path: Path) -> None:
     policy = untrained("self-play", tmp_path)
     seen = np.random.default_rng(0).integers(0, 256, (3, 2, 4, 84, 84), np.uint8)
-    rows = policy.env.rows(seen, policy.obs_shape).reshape(3, 2, 5, 84, 84)
+    rows = policy.env.rows(seen, policy.obs_shape, 255).reshape(3, 2, 5, 84, 84)
     assert (rows[:, :, :4] == seen).all()
     assert (rows[:, 0, 4] == 0).all()
     assert (rows[:, 1, 4] == 255).all()
-    assert policy.act(seen)[0].shape == (3, 2)
+    actions, _ = policy.act(seen, greedy=True)
+    assert actions.shape == (3, 2)
+    for given in (seen.astype(np.float32), seen.tolist()):
+        assert (policy.act(given, greedy=True)[0] == actions).all()
+        same = policy.env.rows(np.asarray(given), policy.obs_shape, 255)
+        assert (same.reshape(rows.shape) == rows).all()
 
 
 def test_environments_and_recipe_are_data(tmp_path: Path) -> None:
@@ -157,6 +162,16 @@ def test_it_explores_as_the_trainer_does(tmp_path: Path) -> None:
     policy = untrained("dqn", tmp_path, end_e=0.3)
     assert isinstance(policy, QNetwork)
     assert policy.epsilon == 0.05
+
+
+def test_a_header_that_begins_as_a_pickle_does_is_read(tmp_path: Path) -> None:
+    file = save_untrained("mlp", tmp_path)
+    data = file.read_bytes()
+    end = 8 + int.from_bytes(data[:8], "little")
+    header = data[8:end].ljust(0x10280)  # as JSON it may end in spaces
+    file.write_bytes(len(header).to_bytes(8, "little") + header + data[end:])
+    assert file.read_bytes().startswith(b"\x80\x02")  # a pickle of protocol 2
+    load_policy(file)
 
 
 def test_what_is_no_checkpoint_is_refused_in_a_line(tmp_path: Path) -> None:

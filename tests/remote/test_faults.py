@@ -52,7 +52,7 @@ def served_elsewhere() -> Iterator[tuple[subprocess.Popen[str], str]]:
         process.stderr.close()
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGKILL])
 def test_a_server_that_ends_is_told_in_a_line(number: int, connect: Connect) -> None:
     with served_elsewhere() as (process, address):
         vec = connect(address)

@@ -2,7 +2,6 @@
 //! take longer keep nobody waiting. A step locks and allocates nothing; threads that find nothing to do spin for a
 //! moment and then sleep.
 
-mod affinity;
 mod queues;
 
 use std::{
@@ -18,7 +17,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use affinity::pin_to_core;
 use queues::{Padded, ReadyQueue, WorkQueue};
 
 /// What a pool's threads do with an item.
@@ -156,11 +154,9 @@ pub struct Pool<T: Work> {
 pub const SPIN: Duration = Duration::from_micros(50);
 
 /// How a pool's threads run.
-pub struct Threads<'a> {
+pub struct Threads {
     /// Threads beside the owner's.
     pub count: usize,
-    /// Each is pinned to one of these in turn, if there are any.
-    pub cores: &'a [usize],
     /// How long a thread looks for work before it sleeps.
     pub spin: Duration,
 }
@@ -169,8 +165,8 @@ impl<T: Work> Pool<T> {
     /// A pool whose items write rows of `row_bytes`.
     ///
     /// # Errors
-    /// The system refuses a thread, or to pin one.
-    pub fn new(items: Vec<T>, row_bytes: usize, threads: &Threads<'_>) -> io::Result<Self> {
+    /// The system refuses a thread.
+    pub fn new(items: Vec<T>, row_bytes: usize, threads: &Threads) -> io::Result<Self> {
         let shared = Arc::new(Shared {
             todo: WorkQueue::new(items.len()),
             ready: ReadyQueue::new(items.len(), row_bytes),
@@ -196,13 +192,7 @@ impl<T: Work> Pool<T> {
         for number in 0..threads.count {
             let shared = pool.shared.clone();
             let thread = thread::Builder::new().name(format!("env-{number}"));
-            let handle = thread.spawn(move || shared.run())?;
-            // Known to the pool first, which ends it if it cannot be pinned.
-            pool.threads.push(handle);
-            if !threads.cores.is_empty() {
-                let core = threads.cores[number % threads.cores.len()];
-                pin_to_core(&pool.threads[number], core)?;
-            }
+            pool.threads.push(thread.spawn(move || shared.run())?);
         }
         Ok(pool)
     }

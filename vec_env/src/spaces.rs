@@ -164,15 +164,18 @@ impl ActionSpace {
         }
     }
 
-    /// `actions` with each number of a [`ActionSpace::Box`] moved within its bounds; other actions as
-    /// they are.
+    /// `actions` with each number of a [`ActionSpace::Box`] moved within its bounds; what is no number, and other actions,
+    /// as they are.
     #[must_use]
     pub fn clipped(&self, actions: &ActionBatch) -> ActionBatch {
         match (self, actions) {
             (Self::Box { low, high, .. }, ActionBatch::Continuous(values)) => {
                 let bounds = low.iter().zip(high).cycle();
                 let values = values.iter().zip(bounds);
-                let clipped = values.map(|(value, (low, high))| value.max(*low).min(*high));
+                let clipped = values.map(|(value, (low, high))| match value {
+                    value if value.is_nan() => *value,
+                    value => value.max(*low).min(*high),
+                });
                 ActionBatch::Continuous(clipped.collect())
             }
             _ => actions.clone(),

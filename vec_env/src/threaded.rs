@@ -89,7 +89,6 @@ impl<E: Env + 'static> ThreadedVecEnv<E> {
         };
         let threads = Threads {
             count: num_threads.min(num_envs) - 1,
-            cores: &[],
             spin: SPIN,
         };
         let jobs = envs.into_iter().map(job).collect();
@@ -139,15 +138,16 @@ impl<E: Env + 'static> ThreadedVecEnv<E> {
     /// first time in all of them. Writes what all environments show to `obs`.
     ///
     /// # Errors
-    /// Those of [`VecEnv::reset`]; [`EnvError::NoSuchEnv`]; [`EnvError::Order`] where the first reset is not of all, and
-    /// while a step is in flight; [`EnvError::Unsupported`] for another number of seeds.
+    /// Those of [`VecEnv::reset`], which drops a step in flight, too; [`EnvError::NoSuchEnv`]; [`EnvError::Order`] where
+    /// the first reset is not of all; [`EnvError::Unsupported`] for another number of seeds.
     pub fn reset_envs(
         &mut self,
         env_ids: &[usize],
         seeds: &[Option<u64>],
         obs: &mut [u8],
     ) -> Result<(), EnvError> {
-        self.check_idle("reset")?;
+        self.open()?;
+        self.drain();
         EnvError::check_length(obs, self.spec.obs_bytes())?;
         let num_envs = self.spec.num_envs;
         if seeds.len() != env_ids.len() {

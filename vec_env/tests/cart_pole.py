@@ -1,4 +1,4 @@
-"""Plays Gymnasium's CartPole-v1 for `cart_pole.rs`: `python vec_env/tests/cart_pole.py`.
+"""Plays Gymnasium's CartPole-v1 for `cart_poles.rs`: `python vec_env/tests/cart_pole.py`.
 
 Writes `cart_pole.json`: for each of three games its actions and the states, the start first.
 """

@@ -8,7 +8,10 @@ use super::{
     arrays::{Fields, broken, bytes},
     env::VecGymEnv,
 };
-use crate::{error::CallError, value};
+use crate::{
+    error::{CallError, gave, not_finite, showed},
+    value,
+};
 
 /// Arrays of every info: those of the record, and `env_id`.
 const ALWAYS: usize = 8;
@@ -177,13 +180,16 @@ impl<'a, 'py> InfoReader<'a, 'py> {
             self.read_finals(&ended, batch)?;
         }
         for (key, object) in info {
-            let key: String = key.extract()?;
+            // What has no counterpart here is left out.
+            let Ok(key) = key.extract::<String>() else {
+                continue;
+            };
             if is_known(&key) {
                 continue;
             }
             match value::from_python(&object) {
                 Ok(value) => self.env.extras.borrow_mut().push((key, value)),
-                Err(CallError::Env(_)) => {} // what has no counterpart here is left out
+                Err(CallError::Env(_)) => {}
                 Err(error) => return Err(error),
             }
         }
@@ -227,7 +233,8 @@ pub(super) fn check_finite(
             let players = rewards.len() / batch.env_ids.len().max(1);
             let env = env_of(place / players.max(1));
             let reward = rewards[place];
-            return Err(refusal(id, env, &format!("gave the reward {reward}")));
+            let who = format!("environment {env} of `{id}`");
+            return Err(not_finite(&who, &gave(reward)));
         }
     }
     if spec.dtype != Dtype::Float32 {
@@ -236,25 +243,10 @@ pub(super) fn check_finite(
     let rows = obs.chunks_exact(spec.num_bytes().max(1)).enumerate();
     let last = batch.final_obs.iter();
     for (row, bytes) in rows.chain(last.map(|(row, bytes)| (*row, bytes.as_slice()))) {
-        let (floats, _) = bytes.as_chunks();
-        let number = |place: usize| f32::from_ne_bytes(floats[place]);
-        if let Some(place) = (0..floats.len()).find(|place| !number(*place).is_finite()) {
-            let (shown, shape) = (number(place), &spec.shape);
-            let what =
-                format!("showed {shown} at place {place} of an observation of shape {shape:?}");
-            return Err(refusal(id, env_of(row), &what));
+        if let Some(what) = showed(spec, bytes) {
+            let who = format!("environment {} of `{id}`", env_of(row));
+            return Err(not_finite(&who, &what));
         }
     }
     Ok(())
-}
-
-fn refusal(id: &str, env: usize, what: &str) -> EnvError {
-    EnvError::Backend {
-        message: format!(
-            "environment {env} of `{id}` {what}: nothing can be learned from numbers that are not finite; \
-             mend the environment, or wrap it"
-        ),
-        details: None,
-        is_usage: false,
-    }
 }

@@ -57,9 +57,15 @@ struct Line {
 
 impl<T> Scratch<T> {
     /// For so many numbers.
+    ///
+    /// # Panics
+    /// If there is no memory for them: whoever learns can still save what was learned.
     pub fn new(numbers: usize) -> Self {
         let lines = (numbers * size_of::<T>()).div_ceil(size_of::<Line>());
-        Self(Vec::with_capacity(lines), PhantomData)
+        let mut room = Vec::new();
+        room.try_reserve_exact(lines)
+            .expect("can't allocate memory");
+        Self(room, PhantomData)
     }
 
     /// For so many numbers, if they are `needed`.

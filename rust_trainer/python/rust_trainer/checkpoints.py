@@ -100,15 +100,17 @@ def read(path: str | os.PathLike[str], *, best: bool = False) -> Checkpoint:
     """
     file = find(path, best=best)
     data = file.read_bytes()
-    if data.startswith((b"PK\x03\x04", b"\x80\x02", b"\x80\x04", b"\x80\x05")):
-        raise CheckpointError(
-            f"checkpoint `{file}`: is a file of PyTorch or Python (a pickle): none is ever loaded"
-        )
     try:
         header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
         tensors = safetensors.torch.load(data)
         metadata = dict(header.get("__metadata__") or {})
     except (ValueError, AttributeError, safetensors.SafetensorError) as error:
+        # The length of a header may begin as these do.
+        if data.startswith((b"PK\x03\x04", b"\x80\x02", b"\x80\x04", b"\x80\x05")):
+            raise CheckpointError(
+                f"checkpoint `{file}`: is a file of PyTorch or Python (a pickle): none is ever"
+                " loaded"
+            ) from None
         raise CheckpointError(f"checkpoint `{file}`: is damaged: {error}") from None
     version = metadata.get("format_version")
     if version is None:

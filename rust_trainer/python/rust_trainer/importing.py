@@ -85,6 +85,10 @@ def import_policy(
         what, settings, weights, steps = _read(data)
     except _UnknownError as problem:
         raise CheckpointError(f"`{path}` {problem}") from None
+    except (KeyError, TypeError, AttributeError, ValueError) as problem:
+        raise CheckpointError(
+            f"`{path}` is damaged, or of another kind: {type(problem).__name__}: {problem}"
+        ) from problem
     head = weights.get("policy.bias", weights.get("q.bias"))
     channels = weights["conv1.weight"].shape[1]
     checkpoint = Checkpoint(
@@ -134,11 +138,12 @@ def _read(data: bytes) -> tuple[str, dict[str, Any], dict[str, Tensor], int]:
             if "policy.pth" in names and "data" in names:
                 return _read_sb3(archive.read("data"), _state_dict(archive.read("policy.pth")))
     weights = _state_dict(data)
-    missing = [name for name in _CLEANRL if f"{name}.weight" not in weights]
+    parts = [f"{name}.{part}" for name in _CLEANRL for part in ("weight", "bias")]
+    missing = [part for part in parts if part not in weights]
     if missing:
         raise _UnknownError(
             "is neither a model of stable-baselines3 nor the state dict of CleanRL's agent for"
-            f" Atari: it has no `{missing[0]}.weight`"
+            f" Atari: it has no `{missing[0]}`"
         )
     # CleanRL's own settings are in no file.
     settings = {"algorithm": "ppo", "recipe": "cleanrl"}

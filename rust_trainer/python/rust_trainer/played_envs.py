@@ -122,14 +122,19 @@ class EnvPlan:
 
         return atari_wrappers.make_vec(self.env_id, num_envs, **self.settings | overrides)
 
-    def rows(self, given: NDArray[Any], obs_shape: tuple[int, ...]) -> NDArray[Any]:
+    def rows(self, given: NDArray[Any], obs_shape: tuple[int, ...], largest: int) -> NDArray[Any]:
         """Return observations `[..., *obs_shape]`, or those of both players, as `[rows, ...]`.
+
+        Args:
+            given: Numbers from 0 to `largest`, of any dtype.
+            obs_shape: Of one observation that the network sees.
+            largest: What the plane that tells the second player has.
 
         Raises:
             ValueError: They have another shape.
         """
         if self.num_players == _PLAYERS and given.shape[-len(obs_shape) :] != obs_shape:
-            given = _with_indicator(given, obs_shape)
+            given = _with_indicator(given, obs_shape, largest)
         axes = given.ndim - len(obs_shape)
         if given.shape[max(axes, 0) :] != obs_shape or axes > self.num_players:
             raise ValueError(
@@ -140,7 +145,7 @@ class EnvPlan:
         return np.ascontiguousarray(given.reshape(-1, *obs_shape), kind)
 
 
-def _with_indicator(given: NDArray[Any], obs_shape: tuple[int, ...]) -> NDArray[Any]:
+def _with_indicator(given: NDArray[Any], obs_shape: tuple[int, ...], largest: int) -> NDArray[Any]:
     """Tell the players of `[..., 2, planes, ...]` who they are, by one plane more for each."""
     seen = (_PLAYERS, obs_shape[0] - 1, *obs_shape[1:])
     if given.shape[-len(seen) :] != seen:
@@ -148,7 +153,6 @@ def _with_indicator(given: NDArray[Any], obs_shape: tuple[int, ...]) -> NDArray[
             f"observations of both players have the shape {seen}, or one axis more in front: not"
             f" {given.shape}"
         )
-    largest = 255 if given.dtype == np.uint8 else 1
     plane = np.zeros((_PLAYERS, 1, *obs_shape[1:]), given.dtype)
     plane[1] = largest
     axis = given.ndim - len(obs_shape)

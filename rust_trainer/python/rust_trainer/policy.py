@@ -102,7 +102,9 @@ class Policy(nn.Module):
         Returns:
             Actions; what they were chosen by and, of PPO and A2C, values; the state.
         """
-        obs = torch.from_numpy(self.env.rows(np.asarray(observation), self.obs_shape))
+        largest = 255 if self.plan.is_bytes else 1
+        rows = self.env.rows(np.asarray(observation), self.obs_shape, largest)
+        obs = torch.from_numpy(rows)
         device = next(self.parameters()).device
         with torch.no_grad():
             said, state = self._said(obs.to(device), state, episode_start)

@@ -176,15 +176,18 @@ def action_space(policy: Policy) -> gym.Space[Any]:
 
 
 def run(arguments: list[str]) -> int:
-    """Do what the command `serve-policy` does, until Ctrl-C or SIGTERM."""
+    """Do what the command `serve-policy` does, until Ctrl-C, SIGTERM or SIGHUP."""
     parser = argparse.ArgumentParser("rust_trainer serve-policy", description=__doc__)
     parser.add_argument("run", help="a run's folder (its newest checkpoint), or a checkpoint")
     parser.add_argument(
         "--best", action="store_true", help="the checkpoint that did best in evaluations"
     )
+    parser.add_argument(
+        "--agent", type=int, help="whose policy, from 0 on, where each of several agents has one"
+    )
     parser.add_argument("--torch-threads", type=int, default=1, help="that compute (%(default)s)")
     add_server_arguments(parser)
     given = parser.parse_args(arguments)
     torch.set_num_threads(max(given.torch_threads, 1))
-    policy = load_policy(given.run, best=given.best)
+    policy = load_policy(given.run, best=given.best, agent=given.agent)
     return run_server(partial(PolicyServer, policy), f"a policy of {policy.env.env_id}", given)

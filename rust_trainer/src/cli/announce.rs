@@ -56,7 +56,7 @@ pub(super) fn announce(
         say(format_args!(
             "{} ranks, each with {} of the environments",
             ranks.count(),
-            run.env.num_envs()
+            settings.env.num_envs / ranks.count()
         ));
         if ranks.goes_by_host() && run.algorithm.policy().device().is_cuda() {
             say("ranks share a GPU, which NCCL refuses: gradients go by way of the host's memory");

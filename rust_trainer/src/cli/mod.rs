@@ -111,7 +111,14 @@ fn run_until(stop: StopRequest, args: Vec<OsString>) -> i32 {
         Ok(cli) => cli,
         Err(error) => return mistakes::explain(error, &command, &args),
     };
-    let stop = match stop.hearing_signals() {
+    // A server hears them in Python.
+    let is_server = matches!(cli.command, Command::Serve(_) | Command::ServePolicy(_));
+    let heard = if is_server {
+        Ok(stop)
+    } else {
+        stop.hearing_signals()
+    };
+    let stop = match heard {
         Ok(stop) => stop,
         Err(source) => {
             mistakes::fail(&TrainerError::io("handle", "signals")(source));

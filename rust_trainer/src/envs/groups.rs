@@ -13,6 +13,8 @@ use vec_env::{Actions, BatchSpec, EnvError, ObsSlot, StepBatch, VecEnv};
 /// through, and get the seeds that they would have in a single batch.
 pub struct EnvGroups {
     groups: Vec<Box<dyn VecEnv>>,
+    /// How many environments, which a row or several are each, a group has.
+    envs_of_group: usize,
     spec: BatchSpec,
     /// The group that is received from next.
     turn: usize,
@@ -21,11 +23,11 @@ pub struct EnvGroups {
 }
 
 impl EnvGroups {
-    /// The environments of all `groups`.
+    /// The environments of all `groups`, so many in each: they have a row each, or one for each player or agent.
     ///
     /// # Errors
     /// [`EnvError::Unsupported`] for none, or for groups that are not alike.
-    pub fn new(groups: Vec<Box<dyn VecEnv>>) -> Result<Self, EnvError> {
+    pub fn new(groups: Vec<Box<dyn VecEnv>>, envs_of_group: usize) -> Result<Self, EnvError> {
         let unfit = |what: &str| Err(EnvError::Unsupported(format!("groups: {what}")));
         let Some((first, others)) = groups.split_first() else {
             return unfit("there are none");
@@ -45,6 +47,7 @@ impl EnvGroups {
                 ..first.spec().clone()
             },
             groups,
+            envs_of_group,
             turn: 0,
             in_flight: 0,
         })
@@ -85,10 +88,9 @@ impl VecEnv for EnvGroups {
 
     fn reset(&mut self, seed: Option<u64>, obs: &mut [u8]) -> Result<(), EnvError> {
         (self.turn, self.in_flight) = (0, 0);
-        let mut start = 0;
-        for (group, obs) in self.with_obs(obs)? {
-            group.reset(seed.map(|seed| seed.wrapping_add(start)), obs)?;
-            start += group.num_envs() as u64;
+        let of_group = self.envs_of_group as u64;
+        for (number, (group, obs)) in (0..).zip(self.with_obs(obs)?) {
+            group.reset(seed.map(|seed| seed.wrapping_add(number * of_group)), obs)?;
         }
         Ok(())
     }
@@ -149,7 +151,7 @@ impl VecEnv for EnvGroups {
 
     fn restore_state(&mut self, states: &[Vec<u8>], obs: &mut [u8]) -> Result<(), EnvError> {
         self.check_idle("restore_state")?;
-        if !states.len().is_multiple_of(self.groups.len()) {
+        if states.is_empty() || !states.len().is_multiple_of(self.groups.len()) {
             self.spec.check_states(states)?;
         }
         // A state of each environment, or in games for two of each game: each group counts its own.

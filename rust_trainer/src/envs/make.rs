@@ -80,7 +80,8 @@ pub fn for_training(
         make_group(0)?
     } else {
         let groups = (0..env_groups).map(make_group);
-        Box::new(EnvGroups::new(groups.collect::<Result<_, _>>()?)?)
+        let groups = groups.collect::<Result<_, _>>()?;
+        Box::new(EnvGroups::new(groups, num_envs / env_groups)?)
     };
     Ok(TrainingEnvs {
         env,

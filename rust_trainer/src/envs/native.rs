@@ -84,7 +84,12 @@ fn find(request: &EnvRequest<'_>, remedy: &str) -> Result<Found, EnvError> {
             _ => return Err(refuse(&format!("{name} = {}", shown(value)))),
         }
     }
-    let Some(game) = request.game()? else {
+    let game = if request.has_agents() {
+        None
+    } else {
+        request.game()?
+    };
+    let Some(game) = game else {
         return Err(refuse("it is no Atari game"));
     };
     for (name, value) in &game.recipe {

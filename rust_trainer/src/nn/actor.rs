@@ -197,6 +197,9 @@ fn scale_and_middle(actions: &ActionSpace) -> Result<(Vec<f32>, Vec<f32>), Train
         return refused("has infinite ones");
     }
     let bounds = || low.iter().zip(high);
+    if !bounds().all(|(low, high)| (high - low).is_finite()) {
+        return refused("has bounds too far apart for float32");
+    }
     let scale = bounds().map(|(low, high)| (high - low) / 2.0).collect();
     let middle = bounds()
         .map(|(low, high)| f32::midpoint(*low, *high))

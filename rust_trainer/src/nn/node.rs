@@ -2,13 +2,16 @@
 
 use std::{
     cell::RefCell,
-    ffi::{c_int, c_void},
+    ffi::{CString, c_char, c_int, c_void},
     ptr,
 };
 
 use tch::Tensor;
 
-use crate::tensors::torch_error;
+use crate::{
+    panics::{self, Panic},
+    tensors::torch_error,
+};
 
 /// What a node knows of its forward pass.
 pub(super) trait Backward: Send + 'static {
@@ -27,7 +30,8 @@ struct RawTensor {
 #[repr(C)]
 struct Saved {
     state: *mut c_void,
-    backward: unsafe extern "C" fn(*mut c_void, *const RawTensor, *const *mut RawTensor),
+    backward:
+        unsafe extern "C" fn(*mut c_void, *const RawTensor, *const *mut RawTensor) -> *const c_char,
     drop: unsafe extern "C" fn(*mut c_void),
     place: unsafe extern "C" fn(*const c_void) -> *const RawTensor,
 }
@@ -154,20 +158,61 @@ unsafe extern "C" fn backward<S: Backward>(
     state: *mut c_void,
     of_output: *const RawTensor,
     of_inputs: *const *mut RawTensor,
-) {
+) -> *const c_char {
     // SAFETY: the state is the one that `attach` handed over, and the node's lock keeps others away from it; the tensors
     // are there until this returns, one for each input.
-    unsafe {
+    let done = panics::held(|| unsafe {
         let State { saved, num_inputs } = &mut *state.cast::<State<S>>();
         let of_inputs = std::slice::from_raw_parts(of_inputs, *num_inputs);
         let handle = |tensor: *const RawTensor| Tensor::clone_from_ptr(tensor.cast_mut().cast());
         let handles = of_inputs.iter().map(|tensor| handle(tensor.cast_const()));
         saved.backward(&handle(of_output), handles.collect());
-    }
+    });
+    done.map_or_else(|panic| tell(&panic), |()| ptr::null())
+}
+
+thread_local! {
+    /// Why the last backward pass of this thread failed.
+    static WHY: RefCell<CString> = RefCell::default();
+}
+
+/// A panic as words for C++, which are there until the next one.
+fn tell(panic: &Panic) -> *const c_char {
+    let words = panic.to_error().to_string().replace('\0', "");
+    WHY.set(CString::new(words).unwrap_or_default());
+    WHY.with_borrow(|why| why.as_ptr())
 }
 
 #[expect(unsafe_code, reason = "a function for C++")]
 unsafe extern "C" fn forget<S: Backward>(state: *mut c_void) {
     // SAFETY: it is the box that `attach` handed over, and comes back once.
     drop(unsafe { Box::from_raw(state.cast::<State<S>>()) });
+}
+
+#[cfg(test)]
+mod tests {
+    use tch::{Device, Kind};
+
+    use super::*;
+
+    struct Fails;
+
+    impl Backward for Fails {
+        fn backward(&mut self, of_output: &Tensor, _: Vec<Tensor>) {
+            assert_eq!(of_output.numel(), 0, "can't allocate memory");
+        }
+    }
+
+    #[test]
+    fn a_backward_pass_that_panics_is_an_error_of_libtorch() {
+        let ones = || Tensor::ones([2], (Kind::Float, Device::Cpu));
+        let input = ones().set_requires_grad(true);
+        let mut output = ones();
+        attach(&mut output, &[&input], 0, Fails);
+        let error = output.sum(Kind::Float).f_backward().unwrap_err();
+        assert!(
+            error.to_string().contains("can't allocate memory"),
+            "{error}"
+        );
+    }
 }

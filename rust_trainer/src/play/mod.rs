@@ -33,6 +33,11 @@ pub(crate) trait Display {
     /// Shows the next frame. What a user asks for meanwhile is in `controls` then.
     fn show(&mut self, frame: &Frame<'_>, controls: &mut Controls) -> Result<(), TrainerError>;
 
+    /// Shows it a moment longer, where play stands still.
+    fn hold(&mut self, _: &Frame<'_>, _: &mut Controls) -> Result<(), TrainerError> {
+        Ok(())
+    }
+
     /// Ends what is shown; says what is there now, if anything is.
     fn finish(self: Box<Self>) -> Result<Option<String>, TrainerError> {
         Ok(None)
@@ -73,7 +78,7 @@ impl Target {
     pub fn open(&self, filming: Filming) -> Result<Box<dyn Display>, TrainerError> {
         Ok(match self {
             Self::Window => Box::new(window::Window::default()),
-            Self::Terminal => Box::new(terminal::InTerminal::open()?),
+            Self::Terminal => Box::new(terminal::InTerminal::default()),
             Self::Video(path) => Box::new(video::Video::new(path, filming)?),
             Self::Gif(path) => Box::new(gif::Gif::create(path, filming)?),
             Self::Pictures(folder) => Box::new(pictures::Pictures::create(folder, filming)?),
@@ -119,10 +124,12 @@ pub(crate) fn play(
                 let is_in = frames >= cut.first && frames - cut.first < cut.count;
                 frames += 1;
                 if is_in {
-                    display.show(frame, controls)
-                } else {
-                    Ok(())
+                    display.show(frame, controls)?;
+                    while controls.holds() && !stop.is_asked() {
+                        display.hold(frame, controls)?;
+                    }
                 }
+                Ok(())
             })?;
             let is_cut = frames.saturating_sub(cut.first) >= cut.count;
             if controls.leaves || is_cut || stop.is_asked() {

@@ -23,7 +23,6 @@ pub(super) struct Pictures {
 
 impl Pictures {
     pub fn create(folder: &Path, filming: Filming) -> Result<Self, TrainerError> {
-        fs::create_dir_all(folder).map_err(TrainerError::io("create", folder))?;
         let number = |path: &PathBuf| {
             let name = path.file_name()?.to_str()?;
             name.strip_prefix("out0-")?
@@ -31,7 +30,12 @@ impl Pictures {
                 .parse::<usize>()
                 .ok()
         };
-        let highest = files::list(folder)?.iter().filter_map(number).max();
+        let there = if folder.is_dir() {
+            files::list(folder)?
+        } else {
+            Vec::new()
+        };
+        let highest = there.iter().filter_map(number).max();
         Ok(Self {
             folder: folder.to_owned(),
             scale: filming.scale,
@@ -48,6 +52,10 @@ impl Display for Pictures {
             None => (WIDTH, frame.height()),
         };
         let canvas = composed(frame, size, controls.values);
+        if self.count == 0 {
+            let failed = TrainerError::io("create", &self.folder);
+            fs::create_dir_all(&self.folder).map_err(failed)?;
+        }
         let path = self.folder.join(format!("out0-{:05}.png", self.next));
         let mut file = File::create_new(&path).map_err(TrainerError::io("create", &path))?;
         let pixels = canvas.rgb(frame.colours);
@@ -62,10 +70,7 @@ impl Display for Pictures {
     }
 
     fn finish(self: Box<Self>) -> Result<Option<String>, TrainerError> {
-        Ok(Some(format!(
-            "{} frames in {}",
-            self.count,
-            self.folder.display()
-        )))
+        let said = || format!("{} frames in {}", self.count, self.folder.display());
+        Ok((self.count > 0).then(said))
     }
 }

@@ -34,8 +34,10 @@ const LONGEST: Duration = Duration::from_millis(66);
 /// How long a key counts as held down: terminals tell only that it was pressed, and again half a second later.
 const HELD: Duration = Duration::from_millis(550);
 
+#[derive(Default)]
 pub(super) struct InTerminal {
-    screen: Screen,
+    /// Taken with the first frame: until then Ctrl-C is a signal.
+    screen: Option<Screen>,
     /// When the stick was moved, and when the button was pressed.
     moved: Option<Instant>,
     fired: Option<Instant>,
@@ -44,15 +46,15 @@ pub(super) struct InTerminal {
 }
 
 impl InTerminal {
-    pub fn open() -> Result<Self, TrainerError> {
-        // A picture is nothing but colours, also where NO_COLOR asks for words without.
-        style::force_color_output(true);
-        Ok(Self {
-            screen: Screen::open()?,
-            moved: None,
-            fired: None,
-            drawn: None,
-        })
+    fn screen(&mut self) -> Result<&mut Screen, TrainerError> {
+        match &mut self.screen {
+            Some(screen) => Ok(screen),
+            none => {
+                // A picture is nothing but colours, also where NO_COLOR asks for words without.
+                style::force_color_output(true);
+                Ok(none.insert(Screen::open()?))
+            }
+        }
     }
 
     /// Does what keys that come within `time` ask for.
@@ -60,7 +62,7 @@ impl InTerminal {
         let until = Instant::now() + time;
         loop {
             let left = until.saturating_duration_since(Instant::now());
-            let key = self.screen.key_within(left)?;
+            let key = self.screen()?.key_within(left)?;
             match key {
                 Some(Key::Interrupt | Key::Named(KeyCode::Esc)) => controls.leaves = true,
                 Some(Key::Letter(' ')) => self.fired = Some(Instant::now()),
@@ -108,17 +110,17 @@ impl Display for InTerminal {
         // A terminal that is slower than the game shows fewer frames, not a slower game.
         let is_long_ago = |drawn: Instant| drawn.elapsed() >= LONGEST;
         if !wait.is_zero() || controls.is_paused || self.drawn.is_none_or(is_long_ago) {
-            self.screen
+            self.screen()?
                 .draw(|page| draw(page.buffer_mut(), frame, controls))?;
             self.drawn = Some(Instant::now());
         }
-        self.hear(wait, controls)?;
-        while controls.holds() {
-            self.screen
-                .draw(|page| draw(page.buffer_mut(), frame, controls))?;
-            self.hear(LOOK, controls)?;
-        }
-        Ok(())
+        self.hear(wait, controls)
+    }
+
+    fn hold(&mut self, frame: &Frame<'_>, controls: &mut Controls) -> Result<(), TrainerError> {
+        self.screen()?
+            .draw(|page| draw(page.buffer_mut(), frame, controls))?;
+        self.hear(LOOK, controls)
     }
 }
 

@@ -83,9 +83,15 @@ impl Display for Window {
         }
         thread::sleep(controls.wait(Instant::now()));
         draw(window, frame, controls)?;
-        while hear(window, &self.typed, controls) {
-            thread::sleep(LOOK);
+        hear(window, &self.typed, controls);
+        Ok(())
+    }
+
+    fn hold(&mut self, frame: &Frame<'_>, controls: &mut Controls) -> Result<(), TrainerError> {
+        thread::sleep(LOOK);
+        if let Some(window) = &mut self.desktop {
             draw(window, frame, controls)?;
+            hear(window, &self.typed, controls);
         }
         Ok(())
     }
@@ -143,8 +149,8 @@ fn fitted(frame: &Frame<'_>, (width, height): (usize, usize), with_panel: bool) 
     canvas
 }
 
-/// Does what keys ask for; whether play stands still.
-fn hear(window: &Desktop, typed: &Typed, controls: &mut Controls) -> bool {
+/// Does what keys ask for.
+fn hear(window: &Desktop, typed: &Typed, controls: &mut Controls) {
     controls.leaves |= !window.is_open();
     for key in typed.keys.take() {
         if let Some((_, letter)) = LETTERS.iter().find(|(meant, _)| *meant == key) {
@@ -158,7 +164,6 @@ fn hear(window: &Desktop, typed: &Typed, controls: &mut Controls) -> bool {
         right: window.is_key_down(Key::Right),
         fire: window.is_key_down(Key::Space),
     };
-    controls.holds()
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "for `map_err`")]

@@ -182,7 +182,10 @@ mod tests {
         for update in 1..=4_u64 {
             rate.record(start + Duration::from_secs(40 * update), 1_000 * update);
             assert_eq!(rate.per_second(), Some(25.0));
-            rate.record(start + Duration::from_secs(40 * update + 30), 1_000 * update);
+            rate.record(
+                start + Duration::from_secs(40 * update + 30),
+                1_000 * update,
+            );
             assert_eq!(rate.per_second(), Some(25.0));
         }
     }

@@ -3,10 +3,14 @@
 //!
 //! As in an evaluation nothing of the run's own is touched, so that it learns bit for bit what it would learn without.
 
-use std::{fs, path::Path, time::Instant};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::Instant,
+};
 
 use super::Run;
-use crate::{error::TrainerError, policy::Policy, stop::StopRequest};
+use crate::{error::TrainerError, files, policy::Policy, stop::StopRequest};
 
 /// Plays with a policy and writes a GIF; `false` where a stop was asked for meanwhile, and there is none.
 pub type Film = dyn FnMut(&dyn Policy, &Path, &StopRequest) -> Result<bool, TrainerError>;
@@ -25,11 +29,11 @@ impl Run {
         self.clips = Some(Clips {
             film,
             every: self.settings.run.video_every,
-            last: self.learned.step,
+            last: newest_in(&self.folder.clips(), self.learned.step),
         });
     }
 
-    /// Makes a clip of what is learned, if it is time to.
+    /// Makes a clip of what is learned, if it is time to; after a resumption also that which a stop came before.
     pub(super) fn film(&mut self, stop: &StopRequest) -> Result<(), TrainerError> {
         let learned = self.learned.step;
         let Some(clips) = &mut self.clips else {
@@ -56,4 +60,12 @@ impl Run {
             }
         }
     }
+}
+
+/// The agent step of the newest clip in a folder, of those that a run had made by `step`; 0 if there is none.
+fn newest_in(folder: &Path, step: u64) -> u64 {
+    let step_of = |path: PathBuf| path.file_stem()?.to_str()?.parse().ok();
+    let steps = files::list(folder).unwrap_or_default();
+    let steps = steps.into_iter().filter_map(step_of);
+    steps.filter(|&of| of <= step).max().unwrap_or(0)
 }

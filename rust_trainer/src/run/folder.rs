@@ -14,7 +14,7 @@ use crate::{
     settings::{FILE_OF_RUN, Settings},
 };
 
-/// Bytes of the longest name that a run may have: with what is put behind it (`-rescued-2`, `.toml`) file systems
+/// Bytes of the longest name that a run may be given: with what is put behind it (`-rescued-2`, `.toml`) file systems
 /// take it, whose names end at 255.
 const LONGEST_NAME: usize = 230;
 
@@ -38,7 +38,8 @@ impl RunFolder {
     /// # Errors
     /// A name that is no folder's, or one that is there already; a folder that cannot be made.
     pub fn reserve(settings: &Settings) -> Result<Self, TrainerError> {
-        let path = path_of(settings)?;
+        check_name(settings)?;
+        let path = path_of(settings);
         match make(&settings.run.runs_dir, &path)? {
             Some(made) => Self::lock(path, made),
             None if is_vacant(&path) => Self::lock(path.clone(), vec![path]),
@@ -53,10 +54,21 @@ impl RunFolder {
     /// The same where the name may get a number behind it: several processes that ask for one name at the same
     /// time get a folder each. The name is in the settings then.
     pub fn reserve_free(settings: &mut Settings) -> Result<Self, TrainerError> {
+        check_name(settings)?;
+        Self::reserve_numbered(settings)
+    }
+
+    /// The folder for what is saved of a run whose own is gone. Its name is in the settings then.
+    pub(super) fn reserve_rescue(settings: &mut Settings) -> Result<Self, TrainerError> {
+        settings.run.run_name.push_str("-rescued");
+        Self::reserve_numbered(settings)
+    }
+
+    fn reserve_numbered(settings: &mut Settings) -> Result<Self, TrainerError> {
         let name = settings.run.run_name.clone();
         let mut number = 1_u32;
         loop {
-            let path = path_of(settings)?;
+            let path = path_of(settings);
             if let Some(made) = make(&settings.run.runs_dir, &path)? {
                 return Self::lock(path, made);
             }
@@ -192,8 +204,13 @@ fn make(runs_dir: &Path, path: &Path) -> Result<Option<Vec<PathBuf>>, TrainerErr
     Ok(Some(made))
 }
 
-/// The folder that a new run would have, if its name is a folder's.
-fn path_of(settings: &Settings) -> Result<PathBuf, TrainerError> {
+/// The folder that a new run would have.
+fn path_of(settings: &Settings) -> PathBuf {
+    settings.run.runs_dir.join(&settings.run.run_name)
+}
+
+/// Refuses a name that is no folder's.
+fn check_name(settings: &Settings) -> Result<(), TrainerError> {
     let name = &settings.run.run_name;
     let mut parts = Path::new(name).components();
     let is_plain = matches!(
@@ -210,7 +227,7 @@ fn path_of(settings: &Settings) -> Result<PathBuf, TrainerError> {
     if name.len() > LONGEST_NAME {
         return refused("is too long a name");
     }
-    Ok(settings.run.runs_dir.join(name))
+    Ok(())
 }
 
 /// Whether a folder is empty, as where a run was killed before its settings were written.

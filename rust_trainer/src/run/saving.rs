@@ -193,9 +193,7 @@ impl Run {
             return self.write_checkpoint(kept);
         }
         if !self.folder.is_there() {
-            let run = &mut self.settings.run;
-            run.run_name = format!("{}-rescued", run.run_name);
-            self.folder = RunFolder::reserve_free(&mut self.settings)?;
+            self.folder = RunFolder::reserve_rescue(&mut self.settings)?;
             self.folder.write_settings(&self.settings)?;
             self.saved = None;
         }

@@ -62,10 +62,13 @@ impl Run {
             let every = self.settings.run.eval_every;
             return Err(TrainerError::setting("eval_every", every, problem));
         }
-        // Where a stop came before the result of an evaluation, which only the end of an update has.
+        // Where a stop came before the result of an evaluation, or a clip, which only the end of an update has.
         let is_updated = self.learned.updated_at == self.learned.step;
-        if is_updated && !self.evaluate(stop)? {
-            return Ok(Outcome::Stopped);
+        if is_updated {
+            if !self.evaluate(stop)? {
+                return Ok(Outcome::Stopped);
+            }
+            self.film(stop)?;
         }
         if self.past_selves_are_empty() {
             self.add_past_self()?;

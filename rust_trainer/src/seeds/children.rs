@@ -14,23 +14,31 @@ use libc::{SIGINT, SIGTERM};
 use super::plan::{Division, Plan, PlannedRun};
 use crate::error::TrainerError;
 
-/// How this program is started.
+/// How this program is started: its name, and the words that start it.
 #[derive(Debug)]
-pub(super) struct Program(Vec<OsString>);
+pub(super) struct Program {
+    name: OsString,
+    words: Vec<OsString>,
+}
+
+/// The file of the program at hand, also where a build has put another in its place, or it is gone.
+const THIS_FILE: &str = "/proc/self/exe";
 
 impl Program {
     /// The program at hand: its file, or, in a Python process, the module.
     pub fn this() -> Result<Self, TrainerError> {
         if python_shim::interpreter::is_guest() {
             let python = python_shim::doctor::python_facts()?.executable;
-            return Ok(Self(vec![
-                python.into(),
-                "-m".into(),
-                "rust_trainer".into(),
-            ]));
+            return Ok(Self {
+                name: python.clone().into(),
+                words: vec![python.into(), "-m".into(), "rust_trainer".into()],
+            });
         }
-        let path = env::current_exe().map_err(TrainerError::io("find", "/proc/self/exe"))?;
-        Ok(Self(vec![path.into()]))
+        let path = env::current_exe().map_err(TrainerError::io("find", THIS_FILE))?;
+        Ok(Self {
+            name: path.into(),
+            words: vec![THIS_FILE.into()],
+        })
     }
 
     /// Starts a run, or goes on with it.
@@ -45,10 +53,11 @@ impl Program {
         let log = log.map_err(TrainerError::io("open", &log_path))?;
         let log_begin = log.metadata().map_or(0, |about| about.len());
         let again = |log: &File| log.try_clone().map(Stdio::from);
-        let failed = TrainerError::io("start", &self.0[0]);
-        let mut command = Command::new(&self.0[0]);
+        let failed = TrainerError::io("start", &self.name);
+        let mut command = Command::new(&self.words[0]);
         command
-            .args(&self.0[1..])
+            .arg0(&self.name)
+            .args(&self.words[1..])
             .args(arguments(plan, &run, division)?)
             .stdin(Stdio::null())
             .stdout(again(&log).map_err(failed)?)

@@ -38,6 +38,13 @@ pub struct Plan {
     pub settings: Settings,
 }
 
+/// What of a plan names its runs.
+#[derive(Deserialize)]
+struct Named {
+    seeds: Vec<u64>,
+    env_ids: Vec<String>,
+}
+
 /// One run of a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlannedRun {
@@ -132,7 +139,9 @@ impl Plan {
     ) -> Result<Vec<PathBuf>, TrainerError> {
         let in_folder = |folder: &Path| -> Result<Vec<PathBuf>, TrainerError> {
             if Self::is_in(folder) {
-                let runs = Self::open(folder)?.runs().into_iter();
+                // Its settings may be those of an earlier program.
+                let named: Named = settings::read_file(&folder.join(PLAN))?;
+                let runs = runs_of(folder, &named.seeds, &named.env_ids).into_iter();
                 return Ok(runs.map(|run| run.folder).collect());
             }
             let own = is_run(folder).then(|| folder.to_owned());
@@ -164,20 +173,23 @@ impl Plan {
 
     /// Its runs: every environment with the first seed, then with the next.
     pub fn runs(&self) -> Vec<PlannedRun> {
-        let seeds = self.seeds.iter();
-        let of_seed = |&seed| {
-            self.env_ids.iter().map(move |env_id| {
-                let name = format!("{}-seed{seed}", envs::name_in_files(env_id));
-                PlannedRun {
-                    env_id: env_id.clone(),
-                    seed,
-                    folder: self.folder.join(&name),
-                    name,
-                }
-            })
-        };
-        seeds.flat_map(of_seed).collect()
+        runs_of(&self.folder, &self.seeds, &self.env_ids)
     }
+}
+
+fn runs_of(folder: &Path, seeds: &[u64], env_ids: &[String]) -> Vec<PlannedRun> {
+    let of_seed = |&seed| {
+        env_ids.iter().map(move |env_id| {
+            let name = format!("{}-seed{seed}", envs::name_in_files(env_id));
+            PlannedRun {
+                env_id: env_id.clone(),
+                seed,
+                folder: folder.join(&name),
+                name,
+            }
+        })
+    };
+    seeds.iter().flat_map(of_seed).collect()
 }
 
 impl PlannedRun {

@@ -21,6 +21,13 @@ pub struct Trained {
     pub stopped: bool,
 }
 
+impl Trained {
+    fn fail(&mut self, run: PlannedRun, words: String, progress: &mut Progress) {
+        progress.message(&format!("{run}: {words}"));
+        self.failed.push((run, words));
+    }
+}
+
 /// The words behind the program's name that start each run of `plan` which is not finished, or go on with it:
 /// for who starts them otherwise than [`train`].
 pub fn commands(plan: &Plan, division: &Division) -> Result<Vec<Vec<String>>, TrainerError> {
@@ -63,8 +70,13 @@ pub fn train(
             let Some(run) = waiting.pop_front() else {
                 break;
             };
-            resting = resting.saturating_sub(reached(&run));
-            at_work.0.push(program.start(plan, run, division)?);
+            match program.start(plan, run.clone(), division) {
+                Ok(child) => {
+                    resting = resting.saturating_sub(reached(&run));
+                    at_work.0.push(child);
+                }
+                Err(error) => trained.fail(run, error.to_string(), &mut progress),
+            }
         }
         if stop.is_asked() {
             at_work.stop();
@@ -80,10 +92,7 @@ pub fn train(
             match ended {
                 Ok(()) => progress.message(&format!("{}: done", child.run)),
                 Err(_) if stop.is_asked() => trained.stopped = true,
-                Err(words) => {
-                    progress.message(&format!("{}: {words}", child.run));
-                    trained.failed.push((child.run.clone(), words));
-                }
+                Err(words) => trained.fail(child.run.clone(), words, &mut progress),
             }
         }
         let working: u64 = at_work.0.iter().map(|child| reached(&child.run)).sum();

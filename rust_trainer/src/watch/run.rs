@@ -103,8 +103,13 @@ impl WatchedRun {
         self.state = self.judge(process::working_in(&self.folder), SystemTime::now());
     }
 
+    /// Reads all; the first problem is told, and what follows read all the same where it can be.
     fn try_read(&mut self) -> Result<(), TrainerError> {
-        self.read_settings()?;
+        let settings = self.read_settings();
+        settings.and(self.read_tables())
+    }
+
+    fn read_tables(&mut self) -> Result<(), TrainerError> {
         self.games.read()?;
         self.updates.read()?;
         self.read_evaluations()?;

@@ -307,11 +307,12 @@ fn a_run_whose_folder_is_removed_ends_at_once() {
 #[test]
 fn a_run_whose_folder_is_replaced_does_not_write_into_the_other() {
     let folder = tempfile::tempdir().unwrap();
-    let settings = with(&short(folder.path(), "run"), "total_steps = 1000000000");
+    let longest = "x".repeat(230);
+    let settings = with(&short(folder.path(), &longest), "total_steps = 1000000000");
     let run = create(&settings, one_step()).unwrap();
     fs::rename(folder_of(&settings), folder.path().join("moved")).unwrap();
     drop(create(&settings, one_step()).unwrap());
     let message = run.train(&StopRequest::never()).err().unwrap().to_string();
-    assert!(message.contains("run-rescued"), "{message}");
+    assert!(message.contains(&format!("{longest}-rescued")), "{message}");
     assert!(!folder_of(&settings).join("checkpoints").exists());
 }

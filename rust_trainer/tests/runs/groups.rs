@@ -5,8 +5,8 @@ use rust_trainer::{
     envs::{EnvGroups, env_seed},
 };
 use vec_env::{
-    Env, StepBatch, SyncVecEnv,
-    envs::{CartPole, GridWorld, Pendulum},
+    AgentRows, Env, RowLayout, StepBatch, SyncVecEnv,
+    envs::{CartPole, CartPoles, GridWorld, Pendulum},
 };
 
 use super::{
@@ -31,7 +31,7 @@ fn envs(task: Task, count: usize) -> EnvGroups {
         let group = |group: usize| -> Box<dyn VecEnv> {
             Box::new(SyncVecEnv::new(size, |env| make(group * size + env)).unwrap())
         };
-        EnvGroups::new((0..count).map(group).collect()).unwrap()
+        EnvGroups::new((0..count).map(group).collect(), size).unwrap()
     }
     match task {
         Task::CartPole => groups(count, |index| CartPole::new(index as u64)),
@@ -59,6 +59,23 @@ fn in_turn(settings: &Settings, mut env: EnvGroups) -> State {
             return algorithm.state().unwrap();
         }
     }
+}
+
+#[test]
+fn environments_of_several_agents_have_the_seeds_of_one_batch() {
+    let agents = |num_envs, first: usize| -> Box<dyn VecEnv> {
+        let make = |env: usize| CartPoles::new(2, (first + env) as u64);
+        Box::new(AgentRows::new(num_envs, RowLayout::default(), make).unwrap())
+    };
+    let groups = (0..2).map(|group| agents(2, 2 * group)).collect();
+    let mut groups = EnvGroups::new(groups, 2).unwrap();
+    let mut one = agents(4, 0);
+    let [mut seen, mut expected] = [0, 1].map(|_| vec![0; one.spec().obs_bytes()]);
+    groups.reset(Some(7), &mut seen).unwrap();
+    one.reset(Some(7), &mut expected).unwrap();
+    assert_eq!(seen, expected);
+    let none = groups.restore_state(&[], &mut seen);
+    assert!(none.is_err(), "as many states as environments");
 }
 
 fn named(state: &State, name: &str) -> Tensor {

@@ -7,7 +7,6 @@ use std::{
 
 use numpy::{IntoPyArray, PyArray1, PyArray3};
 use pyo3::{
-    exceptions::PyValueError,
     prelude::*,
     sync::MutexExt,
     types::{PyBytes, PyBytesMethods, PyDict},
@@ -16,6 +15,7 @@ use vec_env::{ActionBatch, Agent, EnvError, MultiAgentEnv, Transition, pool::mes
 
 use crate::{
     arrays::{describe_spaces, picture_array, with_actions},
+    batch::made,
     errors::exception,
 };
 
@@ -47,12 +47,14 @@ impl Inner {
 }
 
 impl Agents {
-    /// The environment that was made.
+    /// The environment that `make` makes.
     ///
     /// # Errors
-    /// A `ValueError` for what was refused.
-    pub fn new<E: MultiAgentEnv + 'static>(made: Result<E, String>) -> PyResult<Self> {
-        let env = made.map_err(PyValueError::new_err)?;
+    /// A `ValueError` for what it refuses; a `RuntimeError` where it panics.
+    pub fn new<E: MultiAgentEnv + 'static>(
+        make: impl FnOnce() -> Result<E, String>,
+    ) -> PyResult<Self> {
+        let env = made(make)?;
         let room = |agent: &Agent| vec![0; agent.obs_spec.num_bytes()];
         Ok(Self(Mutex::new(Inner {
             seen: env.agents().iter().map(room).collect(),

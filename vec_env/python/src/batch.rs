@@ -96,7 +96,7 @@ impl Batch {
     /// of [`ThreadedVecEnv::new`].
     ///
     /// # Errors
-    /// A `ValueError` for what `make` refuses, and for a value that is none.
+    /// A `ValueError` for what `make` refuses, and for a value that is none; a `RuntimeError` where it panics.
     pub fn new<E: Env + 'static>(
         num_envs: usize,
         autoreset_mode: &str,
@@ -105,8 +105,7 @@ impl Batch {
     ) -> PyResult<Self> {
         let mode: Result<AutoresetMode, EnvError> = autoreset_mode.parse();
         let mode = mode.map_err(|error| exception(&error))?;
-        let envs: Result<Vec<E>, String> = (0..num_envs).map(|_| make()).collect();
-        let envs = envs.map_err(PyValueError::new_err)?;
+        let envs = made(|| (0..num_envs).map(|_| make()).collect::<Result<Vec<E>, _>>())?;
         let envs = ThreadedVecEnv::new(envs, mode, num_threads);
         let envs = envs.map_err(|error| exception(&error))?;
         let has_threads = envs.has_threads();
@@ -130,6 +129,14 @@ impl Batch {
         }
         let problem = inner.panic.as_deref().unwrap_or_default();
         Err(exception(&EnvError::panicked(problem)))
+    }
+}
+
+/// What `make` gives, or the exception that says why not.
+pub(crate) fn made<T>(make: impl FnOnce() -> Result<T, String>) -> PyResult<T> {
+    match catch_unwind(AssertUnwindSafe(make)) {
+        Ok(result) => result.map_err(PyValueError::new_err),
+        Err(payload) => Err(exception(&EnvError::panicked(message_of(&*payload)))),
     }
 }
 
@@ -169,6 +176,7 @@ impl Batch {
         self.call(py, |inner| {
             let envs = &mut inner.envs;
             let reset = py.detach(|| envs.reset_envs(&env_ids, &seeds, &mut slot));
+            inner.obs = None; // of a step that Ctrl-C broke off
             reset.map_err(|error| exception(&error))
         })
     }

@@ -103,7 +103,7 @@ macro_rules! registered {
         #[pyo3(crate = "::vec_env_python::pyo3", signature = ($($name = $default),*))]
         fn $make($($name: $type),*) -> $crate::pyo3::PyResult<$crate::Agents> {
             let make = || -> $result { $body };
-            $crate::Agents::new(make())
+            $crate::Agents::new(make)
         }
         $crate::register_parallel($module, $id, &$crate::pyo3::wrap_pyfunction!($make, $module)?)?;
     };

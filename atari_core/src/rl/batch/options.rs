@@ -19,14 +19,10 @@ pub struct BatchOptions {
     /// Threads that emulate, the one that calls `recv` included; 0 for as many as there are cores, and at most one for
     /// each environment. With 1 everything happens in `recv`.
     pub num_threads: usize,
-    /// Cores to run the other threads on, in turn; empty leaves that to the system.
-    pub cores: Vec<usize>,
     /// How long a thread that finds nothing to do looks for work before it sleeps, and is woken for some 30 µs.
     pub spin: Duration,
     /// Environments that one `recv` waits for, the first that are ready; 0 for all.
     pub batch_size: usize,
-    /// Draw every frame, for [`AtariVecEnv::render`](super::AtariVecEnv::render), and not only those that are observed.
-    pub draw_all: bool,
     /// Keep a picture of every frame of these games, for [`AtariEnv::take_film`](crate::rl::AtariEnv::take_film).
     pub film: Option<FilmedGames>,
 }
@@ -40,10 +36,8 @@ impl BatchOptions {
             num_players: 1,
             autoreset: AutoresetMode::SameStep,
             num_threads: 0,
-            cores: Vec::new(),
             spin: SPIN,
             batch_size: 0,
-            draw_all: false,
             film: None,
         }
     }

@@ -148,7 +148,7 @@ impl SubEnv {
         if ended && is_same_step {
             return Err(BadState::Ended);
         }
-        let fits = is_same_step || ended == has_ended;
+        let fits = is_same_step || !ended || has_ended;
         tape.check(
             fits && (ended || is_in_play),
             "whether its episode has ended",
@@ -156,6 +156,11 @@ impl SubEnv {
         if tape.reads() {
             self.result.last = None;
             self.error = None;
+            if !is_same_step && !ended {
+                // Where it was saved another episode had followed in the same step.
+                let step = &mut self.result.step;
+                (step.terminated, step.truncated) = (false, false);
+            }
         }
         Ok(())
     }

@@ -88,9 +88,6 @@ impl AtariVecEnv {
         let sub_env = |index: usize| {
             let powered_on = &consoles[index % consoles.len()];
             let mut env = AtariEnv::new(powered_on);
-            if options.draw_all {
-                env.draw_all();
-            }
             if let Some(games) = options.film {
                 env.film(games);
             }
@@ -109,7 +106,6 @@ impl AtariVecEnv {
         };
         let threads = Threads {
             count: num_threads - 1,
-            cores: &options.cores,
             spin: options.spin,
         };
         let pool = Pool::new(sub_envs, obs_spec.num_bytes(), &threads);

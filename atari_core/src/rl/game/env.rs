@@ -141,11 +141,6 @@ impl AtariEnv {
         self.is_ready && !self.episodes.is_over()
     }
 
-    /// Draws every frame from now on, and not only those that are observed: for whoever looks at the screen.
-    pub fn draw_all(&mut self) {
-        self.episodes.draws_all = true;
-    }
-
     /// Keeps a picture of every frame of some games, for [`AtariEnv::take_film`]: those that begin from now on.
     pub fn film(&mut self, games: FilmedGames) {
         self.episodes.camera = Some(Camera::new(games));

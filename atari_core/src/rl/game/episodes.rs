@@ -47,8 +47,6 @@ pub(super) struct Episodes {
     fire_reset: FireReset,
     watches_lives: bool,
     fewest_lives: i32,
-    /// Whether every frame is drawn, and not only those that are observed.
-    pub(super) draws_all: bool,
     /// Takes frames, if there is one.
     pub(super) camera: Option<Camera>,
     /// Those left; 0 where the game has none.
@@ -91,7 +89,6 @@ impl Episodes {
             recipe,
             actions,
             draws,
-            draws_all: false,
             camera: None,
             lives: 0,
             terminated: false,
@@ -196,7 +193,7 @@ impl Episodes {
     }
 
     fn draws_every_frame(&self) -> bool {
-        self.draws_all || self.camera.as_ref().is_some_and(Camera::is_running)
+        self.camera.as_ref().is_some_and(Camera::is_running)
     }
 
     /// Notes the lives, and returns whether one is lost and `fewest` at least are left.

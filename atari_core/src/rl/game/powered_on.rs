@@ -139,10 +139,10 @@ impl PoweredOn {
     #[must_use]
     pub fn actions(&self) -> &'static [Action] {
         let (game, recipe) = (self.console().game(), self.recipe());
-        match (recipe.continuous, recipe.full_action_space) {
-            (true, _) => &Action::ALL,
-            (false, true) => game.all_actions(),
-            (false, false) => game.actions,
+        if recipe.continuous || recipe.full_action_space {
+            game.all_actions()
+        } else {
+            game.actions
         }
     }
 }
