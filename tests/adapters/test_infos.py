@@ -30,5 +30,7 @@ def test_an_ended_episode_shows_its_last_info() -> None:
         "_final_info": np.array([True, False]),
         "final_obs": np.zeros((2, 4)),
         "_final_obs": np.array([True, False]),
+        7: np.array([1.0, 0.0]),
+        "_7": np.array([False, False]),
     }
     assert info_rows(info, 2) == [{"lives": 0, "raw_reward": 4.0}, {"lives": 3}]

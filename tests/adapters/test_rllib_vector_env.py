@@ -118,6 +118,18 @@ def test_a_failed_env_is_made_anew_and_the_step_completed(open_vec: OpenVec) -> 
     assert env.reset_at(0)[0][0] == 0
 
 
+def test_after_a_failure_a_reset_begins_anew(open_vec: OpenVec) -> None:
+    env = RLlibVectorEnv(open_vec("FailsByRaise-v0", 1))
+    env.vector_reset()
+    env.vector_step([5])
+    env.vector_step([5])
+    with pytest.raises(WorkerError, match="the script says so"):
+        env.vector_step([5])
+    env.restart_at(0)
+    env.vector_reset()
+    assert env.vector_step([5])[3] == [False]
+
+
 @pytest.mark.parametrize("options", [None, [{"low": 0.02, "high": 0.04}] * NUM_ENVS])
 def test_options_are_for_all(options: Any, short_cartpole: str, open_vec: OpenVec) -> None:
     env = RLlibVectorEnv(open_vec(short_cartpole, NUM_ENVS))

@@ -43,6 +43,8 @@ MODULE = """
             words = trouble.read_text().split()
             if words[0] != when:
                 return None
+            if words[1] == "timeout":
+                raise TimeoutError("no simulator answers")
             if words[1] == "raise":
                 raise ArithmeticError("the script says so")
             if words[1] == "hang":
@@ -62,7 +64,7 @@ MODULE = """
             self.make("step")
             obs[1] = obs[1] if shown is None else shown
             reward = 1.0 if given is None else given
-            return obs, reward, self.left == 0, False, {}
+            return obs, reward, self.left == 0, False, {7: "lucky"}
 
         def close(self):
             self.make("close")
@@ -148,6 +150,12 @@ def test_numbers_that_are_none_name_who_gave_them(
     assert f"error: environment 1 of `my_envs:My-v0` {words}" in err, out
     assert "diverged" not in err
     assert "Traceback" not in err
+
+
+def test_a_timeout_of_its_own_is_told_in_its_words(mine: Trainer) -> None:
+    make_trouble(mine, "make", "timeout")
+    _, err = mine.run("train", *arguments("sync"), status=1)
+    assert "no simulator answers" in err
 
 
 def test_a_finished_run_is_done_though_an_environment_fails_to_close(mine: Trainer) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 from games import make_game
 
-from atari_wrappers import make_env
+from atari_wrappers import Settings, make_env
 from atari_wrappers.recipes import PRESETS
 
 GAME = "SeaquestNoFrameskip-v4"
@@ -24,6 +25,7 @@ BARE = {"frame_skip": 1, "frame_stack": 1, "noop_max": 0, "screen_size": (210, 1
         ("Breakout", {}, "rgb"),
         ("MsPacman", {"full_action_space": True, "mode": 1}, "grayscale"),
         ("Qbert", {"difficulty": 1}, "ram"),
+        ("Skiing", {}, "grayscale"),
     ],
 )
 def test_it_is_ales_own_env(name: str, settings: dict[str, Any], obs_type: str) -> None:
@@ -51,6 +53,7 @@ def test_it_is_ales_own_env(name: str, settings: dict[str, Any], obs_type: str) 
     assert ours.action_space == theirs.action_space
     assert ours.get_action_meanings() == theirs.unwrapped.get_action_meanings()
     assert ours.ale.getMinimalActionSet() == console.getMinimalActionSet()
+    assert ours.ale.getLegalActionSet() == console.getLegalActionSet()
     theirs.action_space.seed(0)
     ends = 0
     for seed in (11, None, 12):
@@ -96,6 +99,27 @@ def test_rows_that_a_frame_leaves_out_are_restored(observed: str) -> None:
         for step, (obs, screen) in enumerate(expected):
             np.testing.assert_array_equal(env.step(step % 6)[0], obs)
             np.testing.assert_array_equal(env.render(), screen)
+
+
+def test_of_two_players_the_console_knows_the_actions() -> None:
+    game = make_env("ALE/FlagCapture-v5", backend="native", num_players=2)
+    assert [len(game.ale.getMinimalActionSet())] * 2 == game.action_space.nvec.tolist()
+
+
+def test_a_step_that_was_broken_off_is_dropped_by_a_reset() -> None:
+    game = make_env(GAME, backend="native")
+    expected = game.reset(seed=0)[0]
+    game._core.begin_step(np.zeros((1,), np.int64), [0])
+    np.testing.assert_array_equal(game.reset(seed=0)[0], expected)
+
+
+def test_a_game_that_nobody_records_keeps_no_pictures(tmp_path: Path) -> None:
+    of_first = {"video_dir": tmp_path, "video_envs": [0]}
+    game = make_env(GAME, Settings(**of_first, backend="native"), env_index=1)
+    game.reset(seed=0)
+    for _ in range(5):
+        game.step(0)
+    assert len(game._core.take_film(0)[1]) == 0
 
 
 def test_a_closed_game_says_so() -> None:

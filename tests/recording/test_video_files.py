@@ -46,6 +46,19 @@ def test_a_file_that_nothing_refers_to_is_finished(tmp_path: Path) -> None:
     assert names(tmp_path) == ["a.mp4"]
 
 
+def test_a_file_that_cannot_be_opened_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    VideoFile(Path("game:1.mp4"), Fraction(60), (8, 6)).write(np.zeros((8, 6), np.uint8))
+    assert names(tmp_path) == ["game:1.mp4"]  # a colon is no protocol
+    with pytest.raises(ZeroDivisionError):
+        VideoFile(Path("b.mp4"), Fraction(1, 1) / Fraction(0, 1), (8, 6))
+    with pytest.raises(Exception, match="Invalid"):
+        VideoFile(Path("b.mp4"), Fraction(60), (0, 0))
+    assert names(tmp_path) == ["game:1.mp4"]
+
+
 def test_a_reset_in_mid_game_ends_the_video(tmp_path: Path) -> None:
     env = make_env("PongNoFrameskip-v4", any_settings(video_dir=tmp_path, noop_min=5, noop_max=5))
     env.reset(seed=1)

@@ -34,14 +34,14 @@ RESET = Request(id=2, reset=Reset(wait=True))
 
 
 @contextmanager
-def served_elsewhere() -> Iterator[tuple[subprocess.Popen[str], str]]:
+def served_elsewhere(*served: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """Run the command; give its process and address."""
-    command = [sys.executable, "-m", "atari_wrappers", "serve", "CartPole-v1", "--num-envs", "2"]
+    command = [sys.executable, "-m", "atari_wrappers", "serve", *served, "--num-envs", "2"]
     process = subprocess.Popen(
         [*command, "--listen", "127.0.0.1:0"],
         stderr=subprocess.PIPE,
         text=True,
-        env=os.environ | {"ATARI_WRAPPERS_TOKEN": TOKEN},
+        env=os.environ | {"ATARI_WRAPPERS_TOKEN": TOKEN, "PYTHONPATH": os.pathsep.join(sys.path)},
     )
     try:
         line = process.stderr.readline()
@@ -54,7 +54,7 @@ def served_elsewhere() -> Iterator[tuple[subprocess.Popen[str], str]]:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGKILL])
 def test_a_server_that_ends_is_told_in_a_line(number: int, connect: Connect) -> None:
-    with served_elsewhere() as (process, address):
+    with served_elsewhere("CartPole-v1") as (process, address):
         vec = connect(address)
         vec.reset(seed=0)
         process.send_signal(number)
@@ -69,6 +69,20 @@ def test_a_server_that_ends_is_told_in_a_line(number: int, connect: Connect) -> 
     if number != signal.SIGKILL:
         words = [line.split(" ")[1] for line in lines]
         assert words == ["client", "stopping", "client"]
+
+
+def test_a_server_whose_env_hangs_ends_by_a_signal(connect: Connect) -> None:
+    for signals in (1, 2):
+        with served_elsewhere("scripted:Trouble-v0", "--set", "backend=sync") as (process, address):
+            vec = connect(address)
+            vec.reset(seed=0)
+            vec.send([TROUBLES.index("loop"), 0])
+            process.send_signal(signal.SIGTERM)
+            assert process.stderr is not None
+            wait_until(lambda: "stopping" in process.stderr.readline(), seconds=30)
+            if signals == 2:
+                process.send_signal(signal.SIGTERM)
+            assert process.wait(60) == (1 if signals == 1 else -signal.SIGTERM)
 
 
 def step_for(vec: RemoteVecEnv, seconds: float) -> None:

@@ -131,6 +131,15 @@ def test_a_reset_goes_on_after_an_env_was_closed() -> None:
     client.close()
 
 
+@pytest.mark.parametrize("given", [[1.7, 3.9], [True, False], [1, "2"], [300, 0], [-1, 0]])
+def test_numbers_are_taken_as_they_are_or_refused(given: list[object]) -> None:
+    from atari_wrappers.remote.http import from_json
+
+    with pytest.raises(ValueError, match="uint8"):
+        from_json(given, np.dtype(np.uint8))
+    assert from_json([1.0, 3], np.dtype(np.uint8)).tolist() == [1, 3]
+
+
 def test_what_is_no_message_is_told(serve: Serve) -> None:
     reset, state = {"type": "reset"}, {"type": "state"}
     step = {"type": "step", "data": {"action": 0}}

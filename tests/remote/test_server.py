@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import grpc
 import pytest
@@ -15,9 +16,10 @@ from serving import TOKEN, make_certificate
 from waiting import wait_until
 
 from atari_wrappers import UnsupportedError
-from atari_wrappers.remote import BatchServer, RemoteVecEnv, ServerError
+from atari_wrappers.remote import BatchServer, RemoteVecEnv, ServerError, command
 from atari_wrappers.remote.addresses import BATCHES
 from atari_wrappers.remote.batches_pb2 import Hello, Reply, Request
+from atari_wrappers.remote.clients import Client, Clients
 
 Serve = Callable[..., BatchServer]
 Connect = Callable[..., RemoteVecEnv]
@@ -108,6 +110,38 @@ def test_a_unix_socket_is_this_users(tmp_path: Path, serve: Serve, connect: Conn
 def test_a_port_that_is_taken_is_refused(serve: Serve) -> None:
     with pytest.raises(OSError, match=r"cannot listen on 127\.0\.0\.1:.* it is taken"):
         serve(address=serve().address)
+
+
+def test_videos_of_some_envs_keep_nobody_away(
+    serve: Serve, connect: Connect, tmp_path: Path
+) -> None:
+    server = serve(num_envs=2, video_dir=tmp_path, video_envs=[1])
+    vec = connect(server, 1, autoreset="next-step")
+    assert vec.reset(seed=0)[0].shape == (1, 4, 84, 84)
+
+
+def test_a_close_that_fails_is_told_and_leaves_no_client(caplog: pytest.LogCaptureFixture) -> None:
+    class Fails(Client):
+        has, is_over = "", False
+
+        def close(self) -> None:
+            raise ArithmeticError("the script says so")
+
+    clients = Clients(1, 0.0)
+    client = Fails()
+    assert clients.admit(client, None)
+    clients.release(client)
+    assert len(clients) == 0
+    assert "the script says so" in caplog.text
+    clients.refuse()
+
+
+def test_a_log_that_is_gone_is_no_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+    def write(line: str) -> None:
+        raise BrokenPipeError(line)
+
+    monkeypatch.setattr("sys.stderr", SimpleNamespace(write=write))
+    command._say("nobody reads it")
 
 
 def test_large_requests_are_refused(serve: Serve, connect: Connect) -> None:

@@ -257,6 +257,8 @@ def test_the_others_serve_everything(backend: str, settings: dict) -> None:
 @pytest.mark.filterwarnings("ignore:preset='baselines' has no effect")
 @pytest.mark.usefixtures("without_native")
 def test_ids_that_ale_cannot_serve() -> None:
+    assert chosen("SkiingNoFrameskip-v4", continuous=True) == "sync"
+    assert chosen("SkiingNoFrameskip-v4") == chosen(GAME, continuous=True) == "ale"
     assert chosen("CartPole-v1") == chosen("ModePong-v0") == "sync"
     with pytest.raises(UnsupportedError, match="it is no Atari game; use"):
         chosen("CartPole-v1", backend="ale", preset="baselines")

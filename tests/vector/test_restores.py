@@ -50,6 +50,25 @@ def play(vec: VecEnv, steps: int, seed: int) -> Played:
     return seen
 
 
+@pytest.mark.parametrize("backend", ["native", "sync"])
+@pytest.mark.parametrize("mode", ["next-step", "disabled"])
+def test_a_state_of_a_step_that_restarted_goes_on_in_other_modes(
+    mode: str, backend: str, open_vec: OpenVec
+) -> None:
+    game = {"backend": backend, "max_episode_frames": 40}
+    vec, other = (
+        open_vec("BreakoutNoFrameskip-v4", 1, autoreset=each, **game)
+        for each in ("same-step", mode)
+    )
+    vec.reset(seed=0)
+    while not vec.step([1])[3][0]:
+        pass
+    other.reset(seed=5)
+    other.restore_state(vec.save_state())
+    for _ in range(3):
+        np.testing.assert_array_equal(other.step([2])[0], vec.step([2])[0])
+
+
 def assert_same(seen: Played, expected: Played, ids: list[str], hides: set[str]) -> None:
     """Compare the games, and what they show but for those whose states do not hold it."""
     for step, (ours, theirs) in enumerate(zip(seen, expected, strict=True)):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -9,10 +11,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from processes import is_running
 from scripted import TROUBLES
+from waiting import wait_until
 from worker_trouble import NOTHING, NUM_ENVS, Oracle, assert_as_alone, trouble
 
-from atari_wrappers import VecEnv, WorkerError
+from atari_wrappers import ResetNeededError, VecEnv, WorkerError
 
 OpenVec = Callable[..., VecEnv]
 OpenPair = Callable[..., tuple[VecEnv, Path]]
@@ -31,6 +35,25 @@ def open_pair(open_vec: OpenVec, tmp_path: Path) -> OpenPair:
         return vec, note
 
     return open_two
+
+
+def test_a_restart_before_a_restored_state_changes_nothing(open_vec: OpenVec) -> None:
+    vec = open_vec("CartPole-v1", 2, backend="async")
+    vec.reset(seed=1)
+    states = vec.save_state()
+
+    def played() -> list[np.ndarray]:
+        return [vec.step([1, 0])[0] for _ in range(40)]  # through several episodes
+
+    expected = played()
+    worker = vec.worker_pids[0]
+    os.kill(worker, signal.SIGKILL)
+    wait_until(lambda: not is_running(worker))
+    assert vec.restart_workers()
+    with pytest.raises(ResetNeededError, match="was restarted"):
+        vec.save_state()
+    vec.restore_state(states)
+    np.testing.assert_array_equal(played(), expected)
 
 
 @pytest.mark.parametrize("kind", ["raise", "die"])

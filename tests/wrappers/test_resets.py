@@ -46,7 +46,7 @@ def test_fire_takes_actions_one_and_two() -> None:
     assert info == {"lives": 0}
 
 
-@pytest.mark.parametrize(("end", "picture"), [(1, 21), (2, 20)])
+@pytest.mark.parametrize(("end", "picture"), [(1, 21), (2, 12)])
 def test_fire_restarts_an_episode_that_ends_meanwhile(end: int, picture: int) -> None:
     game = ScriptedGame(end=(end, 100))
     obs, _ = FireReset(game).reset(seed=5)
@@ -73,6 +73,8 @@ def test_lost_life_ends_the_episode_and_the_game_goes_on() -> None:
     assert [env.step(3)[2] for _ in range(3)] == [False, False, True]
     env.reset()
     assert game.games == 2
+    env.reset()
+    assert game.games == 3, "no step was taken"
 
 
 def test_game_that_ends_on_the_continuing_step_is_restarted() -> None:

@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use vec_env::{
-    ActionSpace, Actions, AutoresetMode, Dtype, Env, EnvError, Episode, ObsBuffer, ObsSpec,
-    StepBatch, SyncVecEnv, ThreadedVecEnv, Transition, VecEnv,
+    ActionBatch, ActionSpace, Actions, AutoresetMode, Dtype, Env, EnvError, Episode, ObsBuffer,
+    ObsSpec, StepBatch, SyncVecEnv, ThreadedVecEnv, Transition, VecEnv,
     env::Random,
     envs::{CartPole, GridWorld, Recall},
 };
@@ -350,4 +350,15 @@ fn environments_without_states_say_so() {
     ] {
         assert!(matches!(error, EnvError::Unsupported(_)), "{error}");
     }
+}
+
+#[test]
+fn what_is_no_number_is_not_clipped_to_a_bound() {
+    let (shape, low, high) = (vec![3], vec![-1.0; 3], vec![1.0; 3]);
+    let space = ActionSpace::Box { shape, low, high };
+    let clipped = |values| space.clipped(&ActionBatch::Continuous(values));
+    let expected = ActionBatch::Continuous(vec![1.0, -0.5, 0.0]);
+    assert_eq!(clipped(vec![3.0, -0.5, 0.0]), expected);
+    let error = space.check_bounds(clipped(vec![3.0, f32::NAN, 0.0]).as_actions(), |row| row);
+    assert!(matches!(error, Err(EnvError::ActionBounds { .. })));
 }
