@@ -65,7 +65,7 @@ def test_the_trainer_needs_the_torch_that_it_is_built_with() -> None:
     constraints = (ROOT / "constraints.txt").read_text()
     (pin,) = re.findall(rf"^torch=={re.escape(minor)}\.\d+$", constraints, re.MULTILINE)
     # What the image takes from an index of torch must be what the constraints ask for after it.
-    assert f'"{pin}"' in (ROOT / "docker/cpu.Dockerfile").read_text()
+    assert f'"{pin}"' in (ROOT / "docker/Dockerfile").read_text()
 
 
 @pytest.mark.parametrize(("name", "found"), [("torch", "2.12.0"), ("atari-wrappers", "0.0.1")])
