@@ -118,7 +118,7 @@ def test_a_failed_env_is_made_anew_and_the_step_completed(open_vec: OpenVec) -> 
     assert env.reset_at(0)[0][0] == 0
 
 
-def test_after_a_failure_a_reset_begins_anew(open_vec: OpenVec) -> None:
+def test_after_a_failure_and_an_interrupt_a_reset_begins_anew(open_vec: OpenVec) -> None:
     env = RLlibVectorEnv(open_vec("FailsByRaise-v0", 1))
     env.vector_reset()
     env.vector_step([5])
@@ -126,6 +126,7 @@ def test_after_a_failure_a_reset_begins_anew(open_vec: OpenVec) -> None:
     with pytest.raises(WorkerError, match="the script says so"):
         env.vector_step([5])
     env.restart_at(0)
+    env.venv.drop_pending()  # as Ctrl-C does
     env.vector_reset()
     assert env.vector_step([5])[3] == [False]
 
