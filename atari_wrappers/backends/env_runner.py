@@ -14,7 +14,7 @@ from atari_wrappers.backends.results import RECORD, ResultArrays
 from atari_wrappers.errors import ResetNeededError, UnsupportedError
 from atari_wrappers.plain_data import check_alike, differences, pack, unpack
 
-STATE_VERSION = 2
+STATE_VERSION = 1
 _PARTS = ("made_by", "ended", "seed", "row", "env", "is_pickle")
 # What a reset says of a game that ended within it.
 _OF_GAME = tuple(name for name in RECORD if name not in ("raw_reward", "lives"))
@@ -176,7 +176,7 @@ class EnvRunner:
 
     def _check_state(self, data: bytes) -> None:
         try:
-            state = unpack("env", STATE_VERSION, data)
+            state = _read(data)
         except ValueError as error:
             raise ValueError(f"this is not what save_state returned: {error}") from error
         other = self._not_its_state
@@ -230,7 +230,7 @@ class EnvRunner:
 
     def load(self, data: bytes, buffer: int = 0) -> None:
         """Bring the env and its row into a state that `check_state` has let pass."""
-        state = unpack("env", STATE_VERSION, data)
+        state = _read(data)
         restore_state = _method(self.env, "restore_state")
         if restore_state is None:
             self.env = _env_state(state)
@@ -280,6 +280,11 @@ def _identity(env: gym.Env) -> dict[str, Any]:
 def _innermost(chain: str) -> str:
     """Return the id, or else the class, of an env of which `str` names the wrappers too."""
     return chain.rpartition("<")[2].rstrip(">")
+
+
+def _read(data: bytes) -> dict[str, Any]:
+    """Return the values of a state; those that are older say nothing of a seed."""
+    return {"seed": None} | unpack("env", STATE_VERSION, data)
 
 
 def _env_state(state: dict[str, Any]) -> Any:

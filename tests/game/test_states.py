@@ -267,8 +267,11 @@ def test_a_crafted_state_changes_no_env(backend: str, open_vec: Callable[..., Ve
     outer = unpack("env", 1, states[1])
     crafted = [crafted_state(outer["env"], *change) for change in CRAFTED.items()]
     crafted = [pack("env", 1, outer | {"env": state}) for state in crafted]
-    crafted += [pack("env", 1, outer | change) for change in ({"ended": 0}, {"row": {}}, {"x": 1})]
-    for state, name in zip(crafted, [*CRAFTED, "ended", "row", "x"], strict=True):
+    crafted += [
+        pack("env", 1, outer | change)
+        for change in ({"ended": 0}, {"seed": 1.5}, {"row": {}}, {"x": 1})
+    ]
+    for state, name in zip(crafted, [*CRAFTED, "ended", "seed", "row", "x"], strict=True):
         with pytest.raises(ValueError, match=r"^env 1: "):
             vec.restore_state([states[0], state])
         assert vec.save_state() == before, name
