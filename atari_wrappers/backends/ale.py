@@ -58,7 +58,7 @@ def obstacles_to_ale(request: BatchRequest) -> Iterator[str]:
             f"batch_size={settings.batch_size}: it takes actions only for the envs received last,"
             f" so not for all {num_envs} after a reset"
         )
-    if recipe.continuous and request.envs[0].env_id.rom in _WITHOUT_BUTTONS:
+    if recipe.continuous and any(env.env_id.rom in _WITHOUT_BUTTONS for env in request.envs):
         yield "continuous=True: in this game it presses other buttons than those asked for"
     yield from _foreign_parts(recipe)
 

@@ -17,6 +17,7 @@ from typing import Any
 import grpc
 import pytest
 from networks import Proxy
+from processes import cpu_seconds
 from scripted import TROUBLES
 from serving import TOKEN
 from waiting import wait_until
@@ -71,18 +72,21 @@ def test_a_server_that_ends_is_told_in_a_line(number: int, connect: Connect) -> 
         assert words == ["client", "stopping", "client"]
 
 
-def test_a_server_whose_env_hangs_ends_by_a_signal(connect: Connect) -> None:
-    for signals in (1, 2):
-        with served_elsewhere("scripted:Trouble-v0", "--set", "backend=sync") as (process, address):
-            vec = connect(address)
-            vec.reset(seed=0)
-            vec.send([TROUBLES.index("loop"), 0])
+@pytest.mark.parametrize(("signals", "status"), [(1, 1), (2, -signal.SIGTERM)])
+def test_a_server_whose_env_hangs_ends_by_a_signal(
+    signals: int, status: int, connect: Connect
+) -> None:
+    with served_elsewhere("scripted:Trouble-v0", "--set", "backend=sync") as (process, address):
+        vec = connect(address)
+        vec.reset(seed=0)
+        rested = cpu_seconds(process.pid)
+        vec.send([TROUBLES.index("loop"), 0])
+        wait_until(lambda: cpu_seconds(process.pid) > rested + 1, seconds=60)
+        process.send_signal(signal.SIGTERM)
+        wait_until(lambda: "stopping" in process.stderr.readline(), seconds=30)
+        if signals == 2:
             process.send_signal(signal.SIGTERM)
-            assert process.stderr is not None
-            wait_until(lambda: "stopping" in process.stderr.readline(), seconds=30)
-            if signals == 2:
-                process.send_signal(signal.SIGTERM)
-            assert process.wait(60) == (1 if signals == 1 else -signal.SIGTERM)
+        assert process.wait(60) == status
 
 
 def step_for(vec: RemoteVecEnv, seconds: float) -> None:

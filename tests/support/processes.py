@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 
@@ -16,3 +17,9 @@ def is_running(pid: int) -> bool:
 def threads_now() -> set[str]:
     """Return the threads of this process."""
     return {task.name for task in Path("/proc/self/task").iterdir()}
+
+
+def cpu_seconds(pid: int) -> float:
+    """Return how long a process has computed."""
+    numbers = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return int(numbers[11]) / os.sysconf("SC_CLK_TCK")

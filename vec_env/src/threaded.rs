@@ -138,16 +138,15 @@ impl<E: Env + 'static> ThreadedVecEnv<E> {
     /// first time in all of them. Writes what all environments show to `obs`.
     ///
     /// # Errors
-    /// Those of [`VecEnv::reset`], which drops a step in flight, too; [`EnvError::NoSuchEnv`]; [`EnvError::Order`] where
-    /// the first reset is not of all; [`EnvError::Unsupported`] for another number of seeds.
+    /// Those of [`VecEnv::reset`]; [`EnvError::NoSuchEnv`]; [`EnvError::Order`] where the first reset is not of all, and
+    /// while a step is in flight; [`EnvError::Unsupported`] for another number of seeds.
     pub fn reset_envs(
         &mut self,
         env_ids: &[usize],
         seeds: &[Option<u64>],
         obs: &mut [u8],
     ) -> Result<(), EnvError> {
-        self.open()?;
-        self.drain();
+        self.check_idle("reset")?;
         EnvError::check_length(obs, self.spec.obs_bytes())?;
         let num_envs = self.spec.num_envs;
         if seeds.len() != env_ids.len() {

@@ -15,8 +15,7 @@ use vec_env::{ActionBatch, Agent, EnvError, MultiAgentEnv, Transition, pool::mes
 
 use crate::{
     arrays::{describe_spaces, picture_array, with_actions},
-    batch::made,
-    errors::exception,
+    errors::{exception, made},
 };
 
 /// An environment of several agents, stepped while the GIL is free; several threads of Python may call it.

@@ -4,7 +4,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use numpy::{IntoPyArray, PyArray1, PyArray3};
 use pyo3::{
-    exceptions::PyValueError,
     prelude::*,
     types::{PyBytes, PyBytesMethods, PyDict},
 };
@@ -15,7 +14,7 @@ use vec_env::{
 
 use crate::{
     arrays::{Destination, describe_spaces, picture_array, with_actions},
-    errors::exception,
+    errors::{exception, made},
     of_process::OfProcess,
 };
 
@@ -132,14 +131,6 @@ impl Batch {
     }
 }
 
-/// What `make` gives, or the exception that says why not.
-pub(crate) fn made<T>(make: impl FnOnce() -> Result<T, String>) -> PyResult<T> {
-    match catch_unwind(AssertUnwindSafe(make)) {
-        Ok(result) => result.map_err(PyValueError::new_err),
-        Err(payload) => Err(exception(&EnvError::panicked(message_of(&*payload)))),
-    }
-}
-
 /// A caller's array for observations, and its memory for the batch.
 fn lend(array: &Bound<'_, PyAny>) -> PyResult<(Destination, ObsSlot)> {
     let destination = Destination::new(array)?;
@@ -174,9 +165,13 @@ impl Batch {
     ) -> PyResult<()> {
         let (_, mut slot) = lend(obs)?;
         self.call(py, |inner| {
-            let envs = &mut inner.envs;
+            let (envs, step) = (&mut inner.envs, &mut inner.step);
+            if inner.obs.is_some() {
+                // Ctrl-C came behind the beginning of a step, of which Python does not know.
+                let _dropped = py.detach(|| envs.recv(step));
+                inner.obs = None;
+            }
             let reset = py.detach(|| envs.reset_envs(&env_ids, &seeds, &mut slot));
-            inner.obs = None; // of a step that Ctrl-C broke off
             reset.map_err(|error| exception(&error))
         })
     }
