@@ -196,7 +196,7 @@ def test_all_envs_are_restored_or_none(backend: str, env_id: str, open_vec: Open
     other.reset(seed=0)
     [foreign] = other.save_state()
     damaged = good[1][:-200] + bytes(200)
-    newer = pack("env", 1, {})
+    newer = pack("env", 2, {})
     before = vec.step([1, 1])
     bad = {
         foreign: r"not the state of a .*(instead of|another)",
