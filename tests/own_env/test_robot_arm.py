@@ -312,3 +312,15 @@ def test_an_environment_in_rust_is_watched_from_rust(
     process = start("pendulum")
     assert "no window can be opened" in process.communicate(timeout=30)[1]
     assert process.returncode == 1
+
+
+@pytest.mark.parametrize("num_envs", [None, 2])
+def test_a_step_that_was_broken_off_is_dropped_by_a_reset(num_envs: int | None) -> None:
+    """Ctrl-C may come behind the call that begins a step, of which Python then knows nothing."""
+    env = gym.make(ENV_ID).unwrapped if num_envs is None else make(num_envs).unwrapped
+    expected = env.reset(seed=3)[0]
+    envs = env._envs
+    envs.send(np.zeros(envs._action_shape, np.float32))
+    envs._pending = False
+    np.testing.assert_array_equal(env.reset(seed=3)[0], expected)
+    env.step(env.action_space.sample())
