@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
-from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import ale_py
@@ -25,11 +24,12 @@ from atari_wrappers.errors import (
 )
 from atari_wrappers.game.emulator import OnFrame
 from atari_wrappers.game.env import NEW_GAME, AtariGame
+from atari_wrappers.game.native_console import NativeConsole
 from atari_wrappers.game.saved import STATE_VERSION, HasStates, SavedAnywhere
 from atari_wrappers.game.spaces import no_such_action, spaces_of
 from atari_wrappers.ids import rom_path
 from atari_wrappers.plain_data import pack, unpack
-from atari_wrappers.recipes import PRESETS, RAM_BYTES, Recipe
+from atari_wrappers.recipes import PRESETS, Recipe
 from atari_wrappers.request import EnvRequest
 from atari_wrappers.types import EnvReset, EnvStep, Options
 
@@ -135,49 +135,6 @@ def open_core(
         film_every=film_every if settings.img_dir is None else 1,
         film_unfinished=settings.record_unfinished,
     )
-
-
-class NativeConsole:
-    """A console of `atari_core` under the names that `ale_py.ALEInterface` has.
-
-    What it returns is a copy. States are the env's: `save_state` and `restore_state`.
-    """
-
-    getRAM: Callable[[], np.ndarray]  # uint8 [128]
-    setRAM: Callable[[int, int], None]  # a byte, 0 to 255, at 0 to 127
-    getScreen: Callable[[], np.ndarray]  # entries of the palette: uint8 [210, 160]
-    getScreenRGB: Callable[[], np.ndarray]  # uint8 [210, 160, 3]
-    getScreenGrayscale: Callable[[], np.ndarray]  # uint8 [210, 160]
-    getScreenDims: Callable[[], tuple[int, ...]]
-    getRAMSize: Callable[[], int]
-    lives: Callable[[], int]
-    game_over: Callable[[], bool]
-    getEpisodeFrameNumber: Callable[[], int]
-    getLegalActionSet: Callable[[], list[ale_py.Action]]
-
-    def __init__(self, core: AtariVecEnv, index: int, rom: str, num_players: int) -> None:
-        self._rom, self._num_players = rom, num_players
-        self.getRAM = partial(core.ram, index)
-        self.setRAM = partial(core.set_ram, index)
-        self.getScreen = partial(core.screen, index)
-        self.getScreenRGB = partial(core.rgb, index)
-        self.getScreenGrayscale = lambda: core.gray_palette(index)[core.screen(index)]
-        self.getScreenDims = lambda: core.screen(index).shape
-        self.getRAMSize = lambda: RAM_BYTES
-        self.lives = partial(core.lives, index)
-        self.game_over = partial(core.game_over, index)
-        self.getEpisodeFrameNumber = partial(core.frame_number, index)
-        self.getLegalActionSet = partial(self._actions, full=True)
-
-    def getMinimalActionSet(self) -> list[ale_py.Action]:  # noqa: N802 - ALE's name
-        """Return the actions that the game answers to."""
-        return self._actions(full=False)
-
-    def _actions(self, *, full: bool) -> list[ale_py.Action]:
-        from atari_core import actions
-
-        numbers = actions(rom_path(self._rom), self._num_players, full=full)
-        return [ale_py.Action(number) for number in numbers]
 
 
 class _Shown(NamedTuple):
