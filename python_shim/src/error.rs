@@ -80,13 +80,9 @@ pub(crate) fn showed(spec: &ObsSpec, obs: &[u8]) -> Option<String> {
     if spec.dtype != Dtype::Float32 {
         return None;
     }
-    let mut numbers = obs
-        .as_chunks()
-        .0
-        .iter()
-        .map(|bytes| f32::from_ne_bytes(*bytes));
-    let place = numbers.position(|number| !number.is_finite())?;
-    let shown = f32::from_ne_bytes(obs.as_chunks().0[place]);
+    let numbers = obs.as_chunks().0.iter();
+    let mut numbers = numbers.map(|bytes| f32::from_ne_bytes(*bytes)).enumerate();
+    let (place, shown) = numbers.find(|(_, number)| !number.is_finite())?;
     let shape = &spec.shape;
     Some(format!(
         "showed {shown} at place {place} of an observation of shape {shape:?}"

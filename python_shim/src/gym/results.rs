@@ -237,9 +237,6 @@ pub(super) fn check_finite(
             return Err(not_finite(&who, &gave(reward)));
         }
     }
-    if spec.dtype != Dtype::Float32 {
-        return Ok(());
-    }
     let rows = obs.chunks_exact(spec.num_bytes().max(1)).enumerate();
     let last = batch.final_obs.iter();
     for (row, bytes) in rows.chain(last.map(|(row, bytes)| (*row, bytes.as_slice()))) {

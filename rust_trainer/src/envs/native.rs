@@ -84,12 +84,7 @@ fn find(request: &EnvRequest<'_>, remedy: &str) -> Result<Found, EnvError> {
             _ => return Err(refuse(&format!("{name} = {}", shown(value)))),
         }
     }
-    let game = if request.has_agents() {
-        None
-    } else {
-        request.game()?
-    };
-    let Some(game) = game else {
+    let Some(game) = request.game()? else {
         return Err(refuse("it is no Atari game"));
     };
     for (name, value) in &game.recipe {

@@ -119,7 +119,13 @@ impl<'a> EnvRequest<'a> {
 
     /// The Atari game and its recipe; `None` where it is no Atari game.
     pub(super) fn game(&self) -> Result<Option<&AtariRequest>, EnvError> {
-        let resolve = || AtariRequest::resolve(self.env_id(), &self.options);
+        // Gymnasium does not know environments with several agents.
+        let resolve = || {
+            if self.has_agents() {
+                return Ok(None);
+            }
+            AtariRequest::resolve(self.env_id(), &self.options)
+        };
         let game = self.game.get_or_init(resolve);
         game.as_ref().map(Option::as_ref).map_err(Clone::clone)
     }
