@@ -14,6 +14,8 @@ from atari_wrappers.settings import Settings
 # None of them names a file, a process or code of the server's.
 _OF_CLIENTS = ("preset", "autoreset", "batch_size", "clip_actions", "num_players")
 SETTINGS = (*_OF_CLIENTS, *(name for name in Recipe.names() if name in Settings.names()))
+_OF_VIDEOS = ("video_dir", "video_envs", "record_every", "record_unfinished")
+_NO_VIDEOS = {name: getattr(Settings(), name) for name in _OF_VIDEOS}
 
 
 def asked_batch(request: BatchRequest, num_envs: int, settings: dict[str, Any]) -> BatchRequest:
@@ -47,7 +49,7 @@ def asked_batch(request: BatchRequest, num_envs: int, settings: dict[str, Any]) 
         asked = replace(own, **settings)
         return request_batch(sources if len(sources) > 1 else sources[0], num_envs, asked)
     check_count("num_envs", num_envs, own.batch_size or 1)
-    return BatchRequest(envs, num_envs, own)
+    return BatchRequest(tuple(replace(env, settings=own) for env in envs), num_envs, own)
 
 
 def _for_first(settings: Settings, num_envs: int) -> Settings:
@@ -55,5 +57,4 @@ def _for_first(settings: Settings, num_envs: int) -> Settings:
     if settings.video_envs is None:
         return settings
     recorded = tuple(index for index in settings.video_envs if index < num_envs)
-    folder = settings.video_dir if recorded else None
-    return replace(settings, video_envs=recorded or None, video_dir=folder)
+    return replace(settings, **({"video_envs": recorded} if recorded else _NO_VIDEOS))

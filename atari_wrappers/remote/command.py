@@ -133,9 +133,9 @@ def run_server(make: Callable[..., Server], what: str, arguments: argparse.Names
         if is_new:
             _say(f"its token: export {TOKEN_VARIABLE}={token}")
         os.read(wakes, 1)
-        _say("stopping")
         for number in heard:  # a second signal ends it at once
             signal.signal(number, signal.SIG_DFL)
+        _say("stopping")
     if server.num_clients:
         _say("an env that does not answer is left to itself")
         os._exit(1)  # the end of Python would wait for its thread

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -45,6 +46,8 @@ class OpenEnvClient(Client):
         request = replace(request, settings=settings)
         self._request = asked_batch(request, 1, {"autoreset": "disabled"})
         self._env: VecEnv | None = None
+        # An env that is still being made is there to be closed once it is.
+        self._at_work = threading.Lock()
         self._was_reset, self._episode_id, self._steps = False, "", 0
 
     @property
@@ -58,21 +61,23 @@ class OpenEnvClient(Client):
         return self._env is not None and self._env.closed
 
     def close(self) -> None:
-        """Close the env."""
-        if self._env is not None:
-            self._env.close()
+        """Close the env, once it has done what was asked of it."""
+        with self._at_work:
+            if self._env is not None:
+                self._env.close()
 
     def do(self, name: str, data: dict[str, Any]) -> dict[str, Any]:
         """Reset, step, or say how it stands."""
-        self.idle_since = None
-        try:
-            return {"reset": self._reset, "step": self._step, "state": self._state}[name](data)
-        except Exception as error:
-            if self.is_over or isinstance(error, WorkerError):
-                self._drop()
-            raise
-        finally:
-            self.idle_since = time.monotonic()
+        with self._at_work:
+            self.idle_since = None
+            try:
+                return {"reset": self._reset, "step": self._step, "state": self._state}[name](data)
+            except Exception as error:
+                if self.is_over or isinstance(error, WorkerError):
+                    self._drop()
+                raise
+            finally:
+                self.idle_since = time.monotonic()
 
     def _drop(self) -> None:
         """Let go of an env that has failed; the next reset makes another one."""
@@ -97,10 +102,7 @@ class OpenEnvClient(Client):
             action = action.get("action", action.get("action_id"))
         if action is None:
             raise ValueError('step: an action is {"action": NUMBER} or {"action": [NUMBERS]}')
-        space = self._env.single_action_space
-        if isinstance(action, float) and np.issubdtype(dtype_of(space), np.integer):
-            raise ValueError(f"step: {action} is no whole number")
-        actions = from_json(action, dtype_of(space))[np.newaxis]
+        actions = from_json(action, dtype_of(self._env.single_action_space))[np.newaxis]
         obs, reward, terminated, truncated, info = self._env.step(actions)
         self._steps += 1
         ends = {"terminated": bool(terminated[0]), "truncated": bool(truncated[0])}

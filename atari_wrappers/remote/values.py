@@ -49,10 +49,11 @@ def of_type(numbers: ArrayLike, dtype: np.dtype[Any]) -> np.ndarray:
     kinds = "biuf" if dtype.kind == "b" else "iuf"
     if given.dtype.kind not in kinds:
         raise ValueError(f"an array of {given.dtype} is none of {dtype}")
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):
         array = given.astype(dtype)
-    if dtype.kind != "f" and not np.array_equal(array, given):
-        raise ValueError(f"{dtype} does not have {given[array != given].flat[0]}")
+    lost = np.isinf(array) & np.isfinite(given) if dtype.kind == "f" else array != given
+    if lost.any():
+        raise ValueError(f"{dtype} does not have {given[lost].flat[0]}")
     return array
 
 

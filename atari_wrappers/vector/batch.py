@@ -159,7 +159,7 @@ class Batch(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             plain: Allow plain data only, such as the states of Atari games, and no pickles.
 
         Raises:
-            ResetNeededError: There was no reset yet.
+            ResetNeededError: There was no reset yet, or none of an env that was restarted.
             UnsupportedError: The envs cannot be saved, or not as plain data.
         """
         with self._access:

@@ -90,7 +90,7 @@ class EpisodicLife(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
 
     After a lost life `reset` goes on with the same game by one no-op step. A seed, or the option
     `{"new_game": True}`, starts a new game whatever the old one's state; so does another `reset`
-    before the first step of a game.
+    before the first step of a game, unless that game began because the no-op step ended the last.
 
     Args:
         env: An env whose infos carry `lives`, as those of ALE do.

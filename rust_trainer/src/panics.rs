@@ -11,11 +11,11 @@ use std::{
 use crate::error::TrainerError;
 
 thread_local! {
-    /// Where this thread panicked last, while it is in [`catch_panics`].
+    /// Where this thread panicked last, while its panics are [`held`].
     static PLACE: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// What `work` gives; an error of one line where it panics. Panics of other threads are told as before.
+/// What `work` gives; an error of one line where it panics. Panics of threads that hold none are told as before.
 ///
 /// # Errors
 /// Those of `work`; [`TrainerError::OutOfMemory`] and [`TrainerError::Panic`] for its panics.
@@ -32,9 +32,20 @@ pub(crate) struct Panic {
 }
 
 impl Panic {
+    /// What it says, in a line.
+    pub fn words(&self) -> String {
+        words_of(&*self.payload).0
+    }
+
     /// It as an error.
-    pub fn to_error(&self) -> TrainerError {
-        error_of(&*self.payload, &self.place)
+    fn to_error(&self) -> TrainerError {
+        let (words, is_libtorchs) = words_of(&*self.payload);
+        let message = match TrainerError::libtorch(&words) {
+            memory @ TrainerError::OutOfMemory(_) => return memory,
+            other if is_libtorchs => other.to_string(),
+            _ => words,
+        };
+        TrainerError::Panic(message, self.place.clone())
     }
 
     /// Goes on with it in this thread, as if it had begun here.
@@ -75,23 +86,20 @@ fn note_places() {
     }));
 }
 
-/// A panic as an error. Those of libtorch's bindings hold the whole error, as Rust writes it for
-/// programmers.
-fn error_of(payload: &(dyn Any + Send), place: &str) -> TrainerError {
-    let text = payload.downcast_ref::<String>().cloned();
-    let text = text.or_else(|| payload.downcast_ref::<&str>().map(ToString::to_string));
-    let text = text.unwrap_or_else(|| "no message".to_owned());
-    let line = text.lines().next().unwrap_or_default();
-    let said = match line.split_once("on an `Err` value: Torch(\"") {
-        Some((_, error)) => error.split("\\n").next().unwrap_or_default(),
-        None => line,
-    };
-    let message = match TrainerError::libtorch(said) {
-        memory @ TrainerError::OutOfMemory(_) => return memory,
-        other if said != line => other.to_string(),
-        _ => line.to_owned(),
-    };
-    TrainerError::Panic(message, place.to_owned())
+/// What a panic says, in a line, and whether libtorch does: panics of its bindings hold the whole error, as Rust writes it
+/// for programmers.
+fn words_of(payload: &(dyn Any + Send)) -> (String, bool) {
+    let text = payload.downcast_ref::<String>().map(String::as_str);
+    let text = text.or_else(|| payload.downcast_ref::<&str>().copied());
+    let line = text.and_then(|text| text.lines().next());
+    let line = line.unwrap_or("no message");
+    match line.split_once("on an `Err` value: Torch(\"") {
+        Some((_, error)) => (
+            error.split("\\n").next().unwrap_or_default().to_owned(),
+            true,
+        ),
+        None => (line.to_owned(), false),
+    }
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 
 use std::{
     io::{self, Write},
-    mem, panic, ptr,
+    mem, ptr,
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, AtomicI32, Ordering},
@@ -17,6 +17,8 @@ use std::{
 };
 
 use libc::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ, c_int, sigaction};
+
+use crate::panics;
 
 /// What a shell expects of a program that a signal ended.
 const EXIT_BASE: i32 = 128;
@@ -146,7 +148,7 @@ impl StopRequest {
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Option<T> {
         let (sender, receiver) = mpsc::channel();
-        let worker = thread::spawn(move || sender.send(work()).is_ok());
+        thread::spawn(move || sender.send(panics::held(work)).is_ok());
         let began = Instant::now();
         let mut what = what.filter(|_| !IS_QUIET.load(Ordering::SeqCst));
         loop {
@@ -156,13 +158,9 @@ impl StopRequest {
                 let _ = writeln!(io::stderr(), "{what} …");
             }
             match receiver.recv_timeout(LOOK) {
-                Ok(result) => return Some(result),
-                Err(RecvTimeoutError::Timeout) if self.is_asked() => return None,
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => match worker.join() {
-                    Err(payload) => panic::resume_unwind(payload),
-                    Ok(_) => return None,
-                },
+                Ok(result) => return Some(result.unwrap_or_else(|panic| panic.resume())),
+                Err(RecvTimeoutError::Timeout) if !self.is_asked() => {}
+                Err(_) => return None,
             }
         }
     }

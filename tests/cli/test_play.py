@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -100,6 +101,7 @@ def test_the_terminal_shows_the_game_and_gives_the_stick(
         text = screen.wait(lambda text: "you play" in text and "rightfire" in text)
         assert re.search(r"value +-?\d+\.\d{3}", text), text
         screen.type("p")
+        wait_until(lambda: is_still(screen), seconds=60)
         os.kill(screen.child(), signal.SIGTERM)
         screen.wait(lambda text: "▀" not in text and PROMPT in text)
         # Until there is a frame to be shown the terminal is not taken.
@@ -108,6 +110,13 @@ def test_the_terminal_shows_the_game_and_gives_the_stick(
         screen.type("C-c")
         screen.type("echo ended $?", "Enter")
         screen.wait("ended 130")
+
+
+def is_still(screen: Terminal) -> bool:
+    """Say whether nothing moves on the screen for half a second."""
+    text = screen.text()
+    time.sleep(0.5)
+    return screen.text() == text
 
 
 def plays(screen: Terminal) -> bool:

@@ -6,6 +6,7 @@ import signal
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 from program import CARTPOLE, INVADERS, Trainer
@@ -124,6 +125,26 @@ def test_a_server_that_loads_ends_by_a_signal(
     process.send_signal(signal.SIGTERM)
     _, err = process.communicate(timeout=30)
     assert (process.returncode, err) == (-signal.SIGTERM, "")
+
+
+def test_ctrl_c_ends_a_server_that_still_makes_its_envs(
+    trainer: Trainer, closing: ExitStack
+) -> None:
+    module = """
+        import gymnasium as gym, pathlib
+        class Slow(gym.Env):
+            def __init__(self):
+                pathlib.Path("begun").touch()
+                while True: pass
+        gym.register("Slow-v0", Slow)
+    """
+    (trainer.folder / "slow.py").write_text(dedent(module))
+    process = trainer.start("serve", "slow:Slow-v0", "--listen", "unix:never")
+    closing.callback(process.kill)
+    wait_until((trainer.folder / "begun").exists, seconds=60)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=30)
+    assert (process.returncode, err) == (130, "")
 
 
 def test_help_is_pythons(trainer: Trainer) -> None:

@@ -15,6 +15,7 @@ from contextlib import closing
 from functools import partial
 from types import ModuleType
 from typing import Any
+from unittest.mock import Mock
 
 import gymnasium as gym
 import numpy as np
@@ -312,6 +313,19 @@ def test_an_environment_in_rust_is_watched_from_rust(
     process = start("pendulum")
     assert "no window can be opened" in process.communicate(timeout=30)[1]
     assert process.returncode == 1
+
+
+def test_a_reset_comes_next_where_ctrl_c_broke_a_step_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    env = gym.make(ENV_ID).unwrapped
+    expected = env.reset(seed=3)[0]
+    with monkeypatch.context() as patch:
+        patch.setattr(env._envs, "recv", Mock(side_effect=KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            env.step(env.action_space.sample())
+    with pytest.raises(gym.error.ResetNeeded):
+        env.step(env.action_space.sample())
+    np.testing.assert_array_equal(env.reset(seed=3)[0], expected)
+    env.step(env.action_space.sample())
 
 
 @pytest.mark.parametrize("num_envs", [None, 2])

@@ -341,11 +341,28 @@ def test_what_fits_nothing_is_refused_in_a_line(tmp_path: Path) -> None:
     torch.save({f"{name}.weight": torch.zeros(2) for name in layers}, tmp_path / "half.pt")
     with pytest.raises(CheckpointError, match=r"it has no `network\.0\.bias`"):
         import_policy(tmp_path / "half.pt", GAME, tmp_path / "run")
+
+
+def test_a_damaged_file_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "a.zip"
+
+    def expect_damage() -> None:
+        with pytest.raises(CheckpointError, match=r"a\.zip` is damaged, or of another kind"):
+            import_policy(file, GAME, tmp_path / "run")
+
     weights = io.BytesIO()
     torch.save({}, weights)
-    for data in ("{}", "[]", '{"policy_class": "x"}', "none"):
-        with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+    for data in ("{}", "[]", '{"policy_class": "x"}', "none", "[" * 100_000):
+        with zipfile.ZipFile(file, "w") as archive:
             archive.writestr("data", data)
             archive.writestr("policy.pth", weights.getvalue())
-        with pytest.raises(CheckpointError, match=r"a\.zip` is damaged, or of another kind"):
-            import_policy(tmp_path / "a.zip", GAME, tmp_path / "run")
+        expect_damage()
+    data = bytearray(file.read_bytes())
+    data[data.index(b"[[[[")] += 1
+    file.write_bytes(data)
+    expect_damage()
+    layers = ("network.0", "network.2", "network.4", "network.7", "actor", "critic")
+    whole = {f"{name}.{part}": torch.zeros(2, 2) for name in layers for part in ("weight", "bias")}
+    for name, damage in {"network.0.weight": torch.zeros(2), "actor.bias": torch.tensor(0)}.items():
+        torch.save(whole | {name: damage}, file)
+        expect_damage()

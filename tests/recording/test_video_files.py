@@ -52,8 +52,6 @@ def test_a_file_that_cannot_be_opened_leaves_nothing(
     monkeypatch.chdir(tmp_path)
     VideoFile(Path("game:1.mp4"), Fraction(60), (8, 6)).write(np.zeros((8, 6), np.uint8))
     assert names(tmp_path) == ["game:1.mp4"]  # a colon is no protocol
-    with pytest.raises(ZeroDivisionError):
-        VideoFile(Path("b.mp4"), Fraction(1, 1) / Fraction(0, 1), (8, 6))
     with pytest.raises(Exception, match="Invalid"):
         VideoFile(Path("b.mp4"), Fraction(60), (0, 0))
     assert names(tmp_path) == ["game:1.mp4"]

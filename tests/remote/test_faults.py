@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import re
@@ -11,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +89,21 @@ def test_a_server_whose_env_hangs_ends_by_a_signal(
         if signals == 2:
             process.send_signal(signal.SIGTERM)
         assert process.wait(60) == status
+
+
+def test_a_signal_ends_a_server_that_still_makes_an_env(tmp_path: Path) -> None:
+    pytest.importorskip("aiohttp", reason="it is an extra")
+    note = tmp_path / "note"
+    options = ["--http", "127.0.0.1:0", "--set", "backend=sync"]
+    options += ["--set", f"env_kwargs={json.dumps({'note': str(note)})}"]
+    with served_elsewhere("scripted:Trouble-v0", *options) as (process, _):
+        host = process.stderr.readline().rpartition("http://")[2].strip()
+        note.write_text("make loop")
+        rested = cpu_seconds(process.pid)
+        HTTPConnection(host).request("POST", f"/{TOKEN}/reset", "{}")
+        wait_until(lambda: cpu_seconds(process.pid) > rested + 1, seconds=60)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 1
 
 
 def step_for(vec: RemoteVecEnv, seconds: float) -> None:

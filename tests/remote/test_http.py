@@ -140,6 +140,14 @@ def test_numbers_are_taken_as_they_are_or_refused(given: list[object]) -> None:
     assert from_json([1.0, 3], np.dtype(np.uint8)).tolist() == [1, 3]
 
 
+def test_floats_may_be_rounded_but_not_become_infinite() -> None:
+    from atari_wrappers.remote.http import from_json
+
+    assert from_json([0.1, np.inf], np.dtype(np.float32)).tolist() == [np.float32(0.1), np.inf]
+    with pytest.raises(ValueError, match=r"float32 does not have 1e\+300"):
+        from_json([0.1, 1e300], np.dtype(np.float32))
+
+
 def test_what_is_no_message_is_told(serve: Serve) -> None:
     reset, state = {"type": "reset"}, {"type": "state"}
     step = {"type": "step", "data": {"action": 0}}

@@ -9,17 +9,20 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import grpc
 import pytest
 from serving import TOKEN, make_certificate
 from waiting import wait_until
 
-from atari_wrappers import UnsupportedError
+from atari_wrappers import Settings, UnsupportedError
 from atari_wrappers.remote import BatchServer, RemoteVecEnv, ServerError, command
 from atari_wrappers.remote.addresses import BATCHES
+from atari_wrappers.remote.asked import asked_batch
 from atari_wrappers.remote.batches_pb2 import Hello, Reply, Request
 from atari_wrappers.remote.clients import Client, Clients
+from atari_wrappers.request import request_batch
 
 Serve = Callable[..., BatchServer]
 Connect = Callable[..., RemoteVecEnv]
@@ -118,6 +121,16 @@ def test_videos_of_some_envs_keep_nobody_away(
     server = serve(num_envs=2, video_dir=tmp_path, video_envs=[1])
     vec = connect(server, 1, autoreset="next-step")
     assert vec.reset(seed=0)[0].shape == (1, 4, 84, 84)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("settings", [{}, {"autoreset": "next-step"}])
+def test_envs_of_which_none_is_recorded_have_no_settings_of_videos(
+    settings: dict[str, Any], tmp_path: Path
+) -> None:
+    videos = Settings(video_dir=tmp_path, video_envs=[1], record_every=5, record_unfinished=False)
+    asked = asked_batch(request_batch("PongNoFrameskip-v4", 2, videos), 1, settings)
+    assert asked.settings == asked.of(0).settings == Settings(**settings)
 
 
 def test_a_close_that_fails_is_told_and_leaves_no_client(caplog: pytest.LogCaptureFixture) -> None:

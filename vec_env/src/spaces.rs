@@ -172,9 +172,12 @@ impl ActionSpace {
             (Self::Box { low, high, .. }, ActionBatch::Continuous(values)) => {
                 let bounds = low.iter().zip(high).cycle();
                 let values = values.iter().zip(bounds);
-                let clipped = values.map(|(value, (low, high))| match value {
-                    value if value.is_nan() => *value,
-                    value => value.max(*low).min(*high),
+                let clipped = values.map(|(value, (low, high))| {
+                    if value.is_nan() {
+                        *value
+                    } else {
+                        value.max(*low).min(*high)
+                    }
                 });
                 ActionBatch::Continuous(clipped.collect())
             }
@@ -260,6 +263,15 @@ impl ActionBatch {
                 own.extend_from_slice(values);
             }
             (own, actions) => *own = actions.to_batch(),
+        }
+    }
+
+    /// Whether all are numbers, and none is infinite.
+    #[must_use]
+    pub fn is_finite(&self) -> bool {
+        match self {
+            Self::Discrete(_) => true,
+            Self::Continuous(values) => values.iter().all(|value| value.is_finite()),
         }
     }
 

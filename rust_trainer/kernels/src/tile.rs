@@ -63,8 +63,8 @@ impl<T> Scratch<T> {
     pub fn new(numbers: usize) -> Self {
         let lines = (numbers * size_of::<T>()).div_ceil(size_of::<Line>());
         let mut room = Vec::new();
-        room.try_reserve_exact(lines)
-            .expect("can't allocate memory");
+        let is_there = room.try_reserve_exact(lines).is_ok();
+        assert!(is_there, "can't allocate memory for {numbers} numbers");
         Self(room, PhantomData)
     }
 

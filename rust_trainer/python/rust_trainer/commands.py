@@ -57,6 +57,8 @@ def serve(command: str, arguments: list[str]) -> int:
         return run(arguments)
     except SystemExit as end:  # argparse's, which has said why
         return int(end.code or 0)
+    except KeyboardInterrupt:  # while it loads
+        return 130
     except (OSError, ValueError, ImportError, TypeError, RuntimeError) as error:
         sys.stderr.write(f"{program} {command}: {error}\n")
         return 1

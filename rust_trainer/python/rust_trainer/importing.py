@@ -35,6 +35,15 @@ _CLEANRL = {f"network.{index}": name for index, name in _CONVOLUTIONS.items()} |
 _EXTRACTORS = ("features_extractor", "pi_features_extractor", "vf_features_extractor")
 _SB3_HEADS = {"action_net": "policy", "value_net": "value"}
 _SIDE = 84
+# What reading a file raises in which a byte is not as it was.
+_OF_DAMAGE = (
+    LookupError,
+    TypeError,
+    AttributeError,
+    ValueError,
+    RecursionError,
+    zipfile.BadZipFile,
+)
 
 
 @dataclass(frozen=True)
@@ -83,19 +92,19 @@ def import_policy(
     data = path.read_bytes()
     try:
         what, settings, weights, steps = _read(data)
+        head = weights.get("policy.bias", weights.get("q.bias"))
+        channels, num_actions = weights["conv1.weight"].shape[1], 0 if head is None else len(head)
     except _UnknownError as problem:
         raise CheckpointError(f"`{path}` {problem}") from None
-    except (KeyError, TypeError, AttributeError, ValueError) as problem:
+    except _OF_DAMAGE as problem:
         raise CheckpointError(
             f"`{path}` is damaged, or of another kind: {type(problem).__name__}: {problem}"
         ) from problem
-    head = weights.get("policy.bias", weights.get("q.bias"))
-    channels = weights["conv1.weight"].shape[1]
     checkpoint = Checkpoint(
         settings={"env_id": env_id} | settings,
         obs_shape=(channels, _SIDE, _SIDE),
         obs_dtype="uint8",
-        action_space={"kind": "Discrete", "n": 0 if head is None else len(head)},
+        action_space={"kind": "Discrete", "n": num_actions},
         tensors=weights,
         counters={"step": steps},
     )

@@ -1,7 +1,6 @@
 //! [`EnvThread`]: environments in another thread for a piece of work that may never end.
 
 use std::{
-    panic::{self, AssertUnwindSafe},
     sync::mpsc::{self, Receiver, Sender},
     thread::{self, JoinHandle},
     time::Duration,
@@ -9,13 +8,15 @@ use std::{
 
 use vec_env::VecEnv;
 
+use crate::panics::{self, Panic};
+
 type Work<Done> = Box<dyn FnOnce(&mut (dyn VecEnv + 'static)) -> Done + Send>;
 
 /// A thread to which environments are handed over with a piece of work, and which hands them back with what
 /// came of it. It ends with this, once its work is done; environments that nobody waits for are closed then.
 pub(crate) struct EnvThread<Done> {
     work: Sender<(Box<dyn VecEnv>, Work<Done>)>,
-    done: Receiver<(Box<dyn VecEnv>, thread::Result<Done>)>,
+    done: Receiver<(Box<dyn VecEnv>, Result<Done, Panic>)>,
     thread: JoinHandle<()>,
 }
 
@@ -25,7 +26,7 @@ impl<Done: Send + 'static> EnvThread<Done> {
         let (sender, done) = mpsc::channel();
         let thread = thread::spawn(move || {
             for (mut env, work) in to_do {
-                let came = panic::catch_unwind(AssertUnwindSafe(|| work(&mut *env)));
+                let came = panics::held(|| work(&mut *env));
                 if let Err(mpsc::SendError((mut late, _))) = sender.send((env, came)) {
                     let _nobody_asks = late.close();
                 }
@@ -49,7 +50,7 @@ impl<Done: Send + 'static> EnvThread<Done> {
     pub fn wait(
         &self,
         timeout: Option<Duration>,
-    ) -> Option<(Box<dyn VecEnv>, thread::Result<Done>)> {
+    ) -> Option<(Box<dyn VecEnv>, Result<Done, Panic>)> {
         match timeout {
             Some(timeout) => self.done.recv_timeout(timeout).ok(),
             None => self.done.recv().ok(),

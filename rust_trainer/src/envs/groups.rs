@@ -158,7 +158,7 @@ impl VecEnv for EnvGroups {
         let size = states.len() / self.groups.len();
         let before = self.save_state()?;
         let (mut failed, mut seen) = (None, vec![0; obs.len()]);
-        let groups = self.with_obs(obs)?.zip(states.chunks_exact(size.max(1)));
+        let groups = self.with_obs(obs)?.zip(states.chunks_exact(size));
         for (number, ((group, obs), states)) in groups.enumerate() {
             if let Err(error) = group.restore_state(states, obs) {
                 failed = Some((number, error));
@@ -168,9 +168,7 @@ impl VecEnv for EnvGroups {
         let Some((number, error)) = failed else {
             return Ok(());
         };
-        let back = self
-            .with_obs(&mut seen)?
-            .zip(before.chunks_exact(size.max(1)));
+        let back = self.with_obs(&mut seen)?.zip(before.chunks_exact(size));
         for ((group, seen), before) in back.take(number) {
             group.restore_state(before, seen)?; // they were there a moment ago
         }

@@ -1,7 +1,7 @@
 //! [`OwnThread`]: environments that step in the thread which waits for them, in a thread of their own, so
 //! that a wait can end before a step does.
 
-use std::{mem, panic, time::Duration};
+use std::{mem, time::Duration};
 
 use vec_env::{Actions, BatchSpec, EnvError, ObsSlot, StepBatch, VecEnv};
 
@@ -78,7 +78,7 @@ impl VecEnv for OwnThread {
         }
         let (env, received) = self.thread.wait(timeout).ok_or(EnvError::Timeout)?;
         self.env = Some(env);
-        let (batch, received) = received.unwrap_or_else(|payload| panic::resume_unwind(payload));
+        let (batch, received) = received.unwrap_or_else(|panic| panic.resume());
         *step = batch;
         received
     }

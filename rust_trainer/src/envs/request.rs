@@ -134,6 +134,9 @@ impl<'a> EnvRequest<'a> {
         if let Some(Ok(game)) = self.game.get() {
             return Ok(game.is_some());
         }
+        if self.has_agents() {
+            return Ok(false);
+        }
         // By its id alone: what is wrong with the options is said where the environments are made.
         let request = AtariRequest::resolve(self.env_id(), &MakeOptions::new());
         Ok(request?.is_some())

@@ -1,7 +1,7 @@
 //! What environments are asked for in another thread, since they may never answer.
 
 use std::{
-    mem, panic, process, thread,
+    mem, process, thread,
     time::{Duration, Instant},
 };
 
@@ -66,7 +66,7 @@ fn unless<Done: Send + 'static>(
     while !is_over() {
         if let Some((back, done)) = thread.wait(Some(LOOK)) {
             *env = back;
-            return Some(done.unwrap_or_else(|payload| panic::resume_unwind(payload)));
+            return Some(done.unwrap_or_else(|panic| panic.resume()));
         }
     }
     let thread = thread.leave();

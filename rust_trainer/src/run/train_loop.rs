@@ -123,6 +123,10 @@ impl Run {
         while self.in_flight < num_groups && self.algorithm.can_act() {
             let acting = Instant::now();
             let actions = self.algorithm.act()?;
+            // On a GPU this may be seen before the loss is; an environment would say that it is given nonsense.
+            if !actions.is_finite() {
+                return Err(TrainerError::Diverged("an action"));
+            }
             self.times.act += acting.elapsed();
 
             let sending = Instant::now();

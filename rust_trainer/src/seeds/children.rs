@@ -6,13 +6,14 @@ use std::{
     fs::{self, File},
     io,
     os::unix::process::CommandExt,
+    path::Path,
     process::{self, Command, Stdio},
 };
 
 use libc::{SIGINT, SIGTERM};
 
 use super::plan::{Division, Plan, PlannedRun};
-use crate::error::TrainerError;
+use crate::{error::TrainerError, files};
 
 /// How this program is started: its name, and the words that start it.
 #[derive(Debug)]
@@ -36,9 +37,20 @@ impl Program {
         }
         let path = env::current_exe().map_err(TrainerError::io("find", THIS_FILE))?;
         Ok(Self {
-            name: path.into(),
-            words: vec![THIS_FILE.into()],
+            name: path.clone().into(),
+            words: vec![path.into()],
         })
+    }
+
+    /// What is started: by its path, which tools that list processes show, as long as it stands there.
+    fn file(&self) -> &Path {
+        let path = Path::new(&self.words[0]);
+        let this = File::open(THIS_FILE);
+        let is_gone = this.is_ok_and(|this| !files::is_at(&this, path));
+        if is_gone && !python_shim::interpreter::is_guest() {
+            return Path::new(THIS_FILE);
+        }
+        path
     }
 
     /// Starts a run, or goes on with it.
@@ -54,7 +66,7 @@ impl Program {
         let log_begin = log.metadata().map_or(0, |about| about.len());
         let again = |log: &File| log.try_clone().map(Stdio::from);
         let failed = TrainerError::io("start", &self.name);
-        let mut command = Command::new(&self.words[0]);
+        let mut command = Command::new(self.file());
         command
             .arg0(&self.name)
             .args(&self.words[1..])

@@ -148,11 +148,8 @@ impl SubEnv {
         if ended && is_same_step {
             return Err(BadState::Ended);
         }
-        let fits = is_same_step || !ended || has_ended;
-        tape.check(
-            fits && (ended || is_in_play),
-            "whether its episode has ended",
-        )?;
+        let fits = if ended { has_ended } else { is_in_play };
+        tape.check(fits, "whether its episode has ended")?;
         if tape.reads() {
             self.result.last = None;
             self.error = None;

@@ -342,7 +342,7 @@ fn consoles(
         };
         let game = console.console().game();
         let first = consoles.first().unwrap_or(&console);
-        if console.actions() != first.actions() {
+        if !recipe.continuous && console.actions() != first.actions() {
             let remedy = if recipe.full_action_space {
                 "give each a batch of its own"
             } else {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -109,6 +110,12 @@ class Envs:
             shape = (self.num_envs, *self.obs_space.shape)
             final = is_final, rows.view(self.obs_space.dtype).reshape(shape)
         return obs, reward, terminated, truncated, final
+
+    def drop_step(self) -> None:
+        """Forget a step that was broken off before or behind its beginning; a reset comes next."""
+        self._pending = self._was_reset = False
+        with contextlib.suppress(Exception):  # none has begun, or it has failed
+            self._batch.recv()
 
     def frame(self, index: int) -> Array | None:
         """Return a picture of an environment, if it can be drawn."""

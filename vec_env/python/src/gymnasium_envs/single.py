@@ -58,9 +58,13 @@ class RustEnv(gymnasium.Env[Array, Any]):
         return obs, {}
 
     def step(self, action: Any) -> tuple[Array, float, bool, bool, dict[str, Any]]:
-        """Take an action."""
-        self._envs.send(np.asarray(action)[None], call="step")
-        [obs], [reward], [terminated], [truncated], _ = self._envs.recv()
+        """Take an action; where Ctrl-C breaks it off, a reset comes next."""
+        try:
+            self._envs.send(np.asarray(action)[None], call="step")
+            [obs], [reward], [terminated], [truncated], _ = self._envs.recv()
+        except KeyboardInterrupt:
+            self._envs.drop_step()
+            raise
         self._show()
         return obs, float(reward), bool(terminated), bool(truncated), {}
 
