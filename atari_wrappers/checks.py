@@ -82,10 +82,11 @@ def checked_by_type(name: str, value: Any, kind: Any, minimum: int = 0) -> Any:
     """
     if kind is int:
         return check_count(name, value, minimum)
+    if kind is float:
+        return checked_number(name, value, 0.0, 1.0)
     if get_origin(kind) is Literal:
         check_choice(name, value, get_args(kind))
-    elif kind is float:
-        return checked_number(name, value, 0.0, 1.0)
-    elif not isinstance(value, bool):
+        return value
+    if not isinstance(value, bool | np.bool_):
         raise TypeError(f"{name} must be True or False, not {value!r}")
-    return value
+    return bool(value)

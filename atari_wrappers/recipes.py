@@ -8,10 +8,12 @@ it: that is `Settings.autoreset`, same-step whatever the preset.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from types import UnionType
+from types import MappingProxyType, UnionType
 from typing import Any, Literal, get_args, get_type_hints
+
+import numpy as np
 
 from atari_wrappers.checks import check_count, checked_by_type
 
@@ -174,7 +176,7 @@ def checked_part(name: str, value: Any) -> Any:
 
 
 def _screen_size(value: Any) -> tuple[int, int]:
-    sides = [value, value] if not isinstance(value, Sequence) or isinstance(value, str) else value
+    sides = list(value) if np.ndim(value) == 1 else [value, value]
     if len(sides) != 2:
         raise ValueError(f"screen_size must be a side or (height, width), not {value!r}")
     height, width = (check_count("screen_size", side, 1) for side in sides)
@@ -196,38 +198,40 @@ _BASELINES: dict[str, Any] = {
     "seeding": "hashed",
 }
 
-PRESETS = {
-    # ALE's, but a lost life is an end for the learner while the game goes on: what agents are
-    # trained with, and what ALE's threads can run.
-    "default": Recipe(episodic_life=True, life_loss="after-skip", after_life_loss="go-on"),
-    "baselines": Recipe(**_BASELINES),
-    # stable-baselines3's wrappers, and behind them those of gym and gymnasium before 1.0, which
-    # take OpenCV's gray; later ones have another.
-    "cleanrl": Recipe(**_BASELINES, padding="reset", resizing="rgb"),
-    "gymnasium": Recipe(
-        padding="reset",
-        noop_min=1,
-        noop_max=30,
-        fire_reset="off",
-        life_loss="any-drop",
-        clip_reward=False,
-        count_reset_frames=True,
-        end_precedence="both",
-        sticky_actions=None,
-        seeding="hashed",
-    ),
-    "ale": Recipe(),
-    "envpool": Recipe(
-        last_frame="alone",
-        padding="reset",
-        noop_min=1,
-        noop_max=30,
-        fire_reset="after-noops",
-        life_loss="after-skip",
-        after_life_loss="noops",
-        clip_reward=False,
-        max_episode_frames=0,
-        max_episode_steps=27_000,
-        end_precedence="truncated",
-    ),
-}
+PRESETS: Mapping[str, Recipe] = MappingProxyType(
+    {
+        # ALE's, but a lost life is an end for the learner while the game goes on: what agents are
+        # trained with, and what ALE's threads can run.
+        "default": Recipe(episodic_life=True, life_loss="after-skip", after_life_loss="go-on"),
+        "baselines": Recipe(**_BASELINES),
+        # stable-baselines3's wrappers, and behind them those of gym and gymnasium before 1.0, which
+        # take OpenCV's gray; later ones have another.
+        "cleanrl": Recipe(**_BASELINES, padding="reset", resizing="rgb"),
+        "gymnasium": Recipe(
+            padding="reset",
+            noop_min=1,
+            noop_max=30,
+            fire_reset="off",
+            life_loss="any-drop",
+            clip_reward=False,
+            count_reset_frames=True,
+            end_precedence="both",
+            sticky_actions=None,
+            seeding="hashed",
+        ),
+        "ale": Recipe(),
+        "envpool": Recipe(
+            last_frame="alone",
+            padding="reset",
+            noop_min=1,
+            noop_max=30,
+            fire_reset="after-noops",
+            life_loss="after-skip",
+            after_life_loss="noops",
+            clip_reward=False,
+            max_episode_frames=0,
+            max_episode_steps=27_000,
+            end_precedence="truncated",
+        ),
+    }
+)

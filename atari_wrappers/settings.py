@@ -170,8 +170,11 @@ class Settings:
             raise ValueError(f"num_players must be 1 or 2, not {self.num_players}")
         if not isinstance(self.env_kwargs, Mapping | None):
             raise TypeError(f"env_kwargs must be a dict, not {self.env_kwargs!r}")
+        if self.env_kwargs is not None:
+            self._set("env_kwargs", dict(self.env_kwargs))
         if not isinstance(self.wrappers, Sequence) or not all(map(callable, self.wrappers)):
             raise TypeError(f"wrappers must be a list of callables, not {self.wrappers!r}")
+        self._set("wrappers", tuple(self.wrappers))
 
     def _check_recipe(self) -> None:
         """Check the preset or recipe, and the parts that were set alone."""

@@ -10,7 +10,7 @@ import gymnasium as gym
 import numpy as np
 
 from atari_wrappers.adapters.shared import check_settings, info_rows
-from atari_wrappers.checks import SEED_END
+from atari_wrappers.checks import SEED_END, checked_seed
 from atari_wrappers.errors import UnsupportedError
 from atari_wrappers.factory import make_vec
 from atari_wrappers.ids import listed, resolve
@@ -52,10 +52,10 @@ def make_vec_env(
     venv = make_vec(env_id, num_envs, **settings)
     try:
         adapter = StableBaselines3VecEnv(venv)
+        adapter.seed(checked_seed(seed))
     except BaseException:
         venv.close()
         raise
-    adapter.seed(seed)
     return adapter
 
 

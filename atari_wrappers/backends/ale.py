@@ -178,7 +178,7 @@ class AleBackend(Backend):
             if len(indices) < self._num_envs:
                 raise UnsupportedError(
                     f'backend "ale" steps all {self._num_envs} envs at once, not {list(indices)}'
-                    ' alone; use backend="sync" or "async"'
+                    ' alone; use backend="native", "sync" or "async"'
                 )
             actions = actions[np.argsort(indices)]
         self._env.send(actions)

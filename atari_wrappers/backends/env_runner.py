@@ -37,6 +37,7 @@ class EnvRunner:
         self.obs: Any = None
         self.ended = False
         self._rows, self._index, self._mode = rows, index, mode
+        self._obs_shape, self._obs_dtype = rows.final_obs.shape[1:], rows.final_obs.dtype
         self._is_lost = False
         self._seed: int | None = None
 
@@ -78,6 +79,7 @@ class EnvRunner:
         obs, reward, terminated, truncated, info = (
             self._cut_off(buffer) if is_lost else self.env.step(action)
         )
+        self._check_obs(obs)
         self._is_lost = False
         extras = _extras(info)
         self.ended = bool(terminated or truncated)
@@ -104,9 +106,20 @@ class EnvRunner:
         self, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[np.ndarray, dict[str, Any]]:
         result = self.env.reset(seed=self._seed if seed is None else seed, options=options)
+        self._check_obs(result[0])
         self._seed = None
         self.ended = self._is_lost = False
         return result
+
+    def _check_obs(self, obs: Any) -> None:
+        """Refuse what is no observation of the space: a row would broadcast or wrap it."""
+        array = np.asarray(obs)
+        if array.shape != self._obs_shape:
+            shapes = f"{list(array.shape)}, the space {list(self._obs_shape)}"
+            raise ValueError(f"its observation has the shape {shapes}")
+        dtype = array.dtype
+        if dtype != self._obs_dtype and not np.can_cast(dtype, self._obs_dtype, "same_kind"):
+            raise ValueError(f"its observation is of {dtype}, the space of {self._obs_dtype}")
 
     def _cut_off(self, buffer: int) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         """Return the end of an episode whose env failed, out of what was last seen of it."""

@@ -75,6 +75,9 @@ class GymnasiumEnvPool(EnvPoolMixin, VectorEnv[Any, Any, Any], gym.Env[Any, Any]
         "autoreset_mode": AutoresetMode.NEXT_STEP,
     }
 
+    # What wrappers of old gym ask for.
+    is_vector_env = True
+
     def __init__(self, spec: EnvSpec) -> None:
         super().__init__(spec)
         self.render_mode = spec.render_mode

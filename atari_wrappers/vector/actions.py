@@ -92,7 +92,8 @@ class ArrayCheck:
         count = self._shape[0] if env_ids is None else len(env_ids)
         _expect_shape(given, (count, *self._shape[1:]))
         if not np.can_cast(given.dtype, self._dtype, "same_kind"):
-            raise TypeError(f"actions must be {self._dtype}, not {given.dtype}")
+            kind = "integers" if self._dtype.kind in "iu" else self._dtype
+            raise TypeError(f"actions must be {kind}, not {given.dtype}")
         if self._clips:
             given = np.clip(given, self._low, self._high)
         checked = given.astype(self._dtype, order="C")  # as backends hand it on

@@ -222,7 +222,7 @@ class Batch(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         if not self.has_python_envs:
             raise UnsupportedError(
                 f'{call}: backend "{self.backend}" cannot reach into its envs, which are C++;'
-                ' use backend="sync" or "async"'
+                ' use backend="native", "sync" or "async"'
             )
         return chosen
 

@@ -267,7 +267,9 @@ class VecEnv(Batch):
         with self._access:
             self._send("send", actions, env_id, out)
 
-    def _send(self, call: str, actions: Any, env_id: Any, out: Any) -> None:
+    def _send(
+        self, call: str, actions: Any, env_id: Any, out: Any, *, receives: bool = False
+    ) -> None:
         order = self._order
         ids = order.turn if env_id is None else checked_indices(env_id, self.num_envs, "env_id")
         actions = as_array(actions)
@@ -276,6 +278,8 @@ class VecEnv(Batch):
             ids, actions = (None, actions) if is_whole else (ids, actions[ids])
         order.check_step(ids, call)
         order.check_out(call, is_given=out is not None)
+        if receives:
+            order.check_completes(None if ids is None else len(ids), call)
         if out is not None:
             out = as_buffer(out)
             self._check_out(out, order.rows_after(None if ids is None else len(ids), call))
@@ -320,7 +324,7 @@ class VecEnv(Batch):
     ) -> StepResult:
         """Do `send`, then `recv`."""
         with self._access:
-            self._send("step", actions, env_id, out)
+            self._send("step", actions, env_id, out, receives=True)
             return self._recv("step", None, None)
 
     def step_async(self, actions: Any) -> None:

@@ -50,7 +50,8 @@ class CallOrder:
             way = f"restart_workers, as an env has failed, then {way}"
         elif count < self._batch_size < self._num_envs:
             way = f"send for {self._batch_size - count} more envs, then {way}"
-        raise PendingStepError(f"{call}: a {kind} is pending; call {way} first")
+        other = "" if self._is_whole else ", or drop_pending"
+        raise PendingStepError(f"{call}: a {kind} is pending; call {way} first{other}")
 
     def check_was_reset(self, call: str, need: str = "call reset first") -> None:
         """Refuse a call before the first reset, and before the first after an interrupt."""
@@ -84,7 +85,7 @@ class CallOrder:
 
         They are only known, and `out` can only be given, with the last of the envs.
         """
-        count = self._num_envs if sent is None else self._ticket.count + sent
+        count = self._count_with(sent)
         if self._is_whole:
             return count
         if count < self._batch_size:
@@ -93,6 +94,24 @@ class CallOrder:
                 f" not with {count}"
             )
         return self._batch_size
+
+    def _count_with(self, sent: int | None) -> int:
+        """Return how many envs are in flight once `sent` (`None`: all) are, too."""
+        return self._num_envs if sent is None else self._ticket.count + sent
+
+    def check_completes(self, sent: int | None, call: str) -> None:
+        """Refuse a call that sends and receives where `sent` (`None`: all) complete no batch."""
+        if not self._is_whole:
+            self._check_count(self._count_with(sent), call)
+
+    def _check_count(self, count: int, call: str) -> None:
+        """Refuse to receive while too few envs for a batch are in flight."""
+        if count < self._batch_size:
+            raise NoPendingStepError(
+                f"{call}: {count} envs are in flight, a batch takes {self._batch_size}; send"
+                " for others first, named by env_id",
+                "step",
+            )
 
     def check_recv(self, call: str) -> int:
         """Return how many envs a receiving call has to wait for; refuse what would never come."""
@@ -103,12 +122,7 @@ class CallOrder:
             raise NoPendingStepError(f"{call}: a reset is pending; call reset_wait", "step")
         if self._is_whole:
             return count
-        if count < self._batch_size:
-            raise NoPendingStepError(
-                f"{call}: {count} envs are in flight, a batch takes {self._batch_size}; send"
-                " for others first, named by env_id",
-                "step",
-            )
+        self._check_count(count, call)
         return self._batch_size
 
     def check_reset_wait(self) -> int:

@@ -127,6 +127,9 @@ def test_batches_out_of_order_are_refused(backend: str, open_vec: OpenVec) -> No
     vec.reset(seed=0)
     with pytest.raises(NoPendingStepError, match="nothing was sent"):
         vec.recv()
+    with pytest.raises(NoPendingStepError, match="1 envs are in flight, a batch takes 2"):
+        vec.step([0], [3])
+    assert vec.num_in_flight == 0
     vec.send([0], env_id=[3])
     with pytest.raises(NoPendingStepError, match="1 envs are in flight, a batch takes 2"):
         vec.recv()

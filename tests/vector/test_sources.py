@@ -14,7 +14,7 @@ from backends import OPEN
 from gymnasium.wrappers import FrameStackObservation, TimeLimit, TransformReward
 from scripted import CarelessEnv, DictEnv, TupleEnv
 
-from atari_wrappers import UnsupportedError, VecEnv, make_env, make_vec
+from atari_wrappers import UnsupportedError, VecEnv, WorkerError, make_env, make_vec
 from atari_wrappers.settings import Settings
 
 OpenVec = Callable[..., VecEnv]
@@ -169,6 +169,50 @@ def test_what_is_no_array_is_refused(
 ) -> None:
     with pytest.raises(UnsupportedError, match=message):
         open_vec(env, 2, **where)
+
+
+class Misfit(gym.Env):
+    """An env whose step observes something else than its space has."""
+
+    observation_space = gym.spaces.Box(0, 9, (3,), np.uint8)
+    action_space = gym.spaces.Discrete(2)
+
+    def __init__(self, shown: Any) -> None:
+        self._shown = shown
+
+    def reset(self, **_kwargs: Any) -> tuple[np.ndarray, dict[str, Any]]:
+        return np.zeros(3, np.uint8), {}
+
+    def step(self, action: int) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        return self._shown if action else np.ones(3, bool), 0.0, False, False, {}
+
+
+@PYTHON
+@pytest.mark.parametrize(
+    ("shown", "why"),
+    [
+        (np.zeros(1, np.uint8), r"has the shape \[1\], the space \[3\]"),
+        (None, r"has the shape \[\], the space \[3\]"),
+        (np.array([300, -1, 0]), "is of int64, the space of uint8"),
+        ([1.5, 0.0, 0.0], "is of float64, the space of uint8"),
+    ],
+)
+def test_what_is_no_observation_of_the_space_is_refused(
+    where: dict[str, Any], shown: Any, why: str, open_vec: OpenVec
+) -> None:
+    vec = open_vec(Misfit, 2, **where, env_kwargs={"shown": shown})
+    vec.reset()
+    vec.step([0, 0])
+    with pytest.raises(WorkerError, match=f"env 1 raised ValueError.*{why}.* in step 2 of its"):
+        vec.step([0, 1])
+
+
+def test_settings_keep_no_list_or_dict_of_the_callers() -> None:
+    wrappers, kwargs = [gym.Wrapper], {"a": 1}
+    settings = Settings(wrappers=wrappers, env_kwargs=kwargs)
+    wrappers.clear()
+    kwargs.clear()
+    assert (settings.wrappers, settings.env_kwargs) == ((gym.Wrapper,), {"a": 1})
 
 
 def test_wrappers_are_checked() -> None:
