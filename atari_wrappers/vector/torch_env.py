@@ -62,10 +62,12 @@ class TorchVecEnv(VecEnv):
         # How many rows come of what all envs are asked, if `recv` does not take it by parts.
         self._whole_rows = self.num_envs if self.batch_size == self.num_envs else None
 
-    def _send(self, call: str, actions: Any, env_id: Any, out: Any) -> None:
+    def _send(
+        self, call: str, actions: Any, env_id: Any, out: Any, *, receives: bool = False
+    ) -> None:
         actions, env_id = _as_array(actions), _as_array(env_id)
         place = self._place(out, self._whole_rows if env_id is None else None)
-        super()._send(call, actions, env_id, place)
+        super()._send(call, actions, env_id, place, receives=receives)
         self._note_place(place, out)
 
     def reset_async(

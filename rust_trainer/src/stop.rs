@@ -9,7 +9,7 @@ use std::{
     mem, ptr,
     sync::{
         Arc, Mutex, PoisonError,
-        atomic::{AtomicBool, AtomicI32, Ordering},
+        atomic::{AtomicBool, AtomicI32, AtomicI64, Ordering},
         mpsc::{self, RecvTimeoutError},
     },
     thread,
@@ -40,6 +40,12 @@ static INSTALLED: Mutex<Installed> = Mutex::new(Installed {
     users: 0,
     before: Vec::new(),
 });
+
+/// When the first signal came, in milliseconds.
+static FIRST_CAME: AtomicI64 = AtomicI64::new(0);
+
+/// A signal so soon after the first is the same one: `timeout` sends it to a program and then to its group.
+const ECHO: i64 = 200;
 
 /// Whether a signal is answered with a line: among several ranks one says it.
 static IS_QUIET: AtomicBool = AtomicBool::new(false);
@@ -186,13 +192,18 @@ extern "C" fn note(signal: c_int) {
     const TEXT: &[u8] =
         b"\nstopping at the next safe point; a second signal ends the program at once\n";
     let is_second = RECEIVED.swap(signal, Ordering::SeqCst) != 0;
+    let now = milliseconds();
     #[expect(unsafe_code, reason = "async-signal-safe functions of libc")]
     // SAFETY: `_exit` and `write` may be called in a signal handler; the text is static; `errno` belongs
     // to this thread, and whoever was interrupted finds it as it was.
     unsafe {
         if is_second {
+            if now - FIRST_CAME.load(Ordering::SeqCst) < ECHO {
+                return;
+            }
             libc::_exit(EXIT_BASE + signal);
         }
+        FIRST_CAME.store(now, Ordering::SeqCst);
         if IS_QUIET.load(Ordering::SeqCst) {
             return;
         }
@@ -200,6 +211,20 @@ extern "C" fn note(signal: c_int) {
         libc::write(libc::STDERR_FILENO, TEXT.as_ptr().cast(), TEXT.len());
         *libc::__errno_location() = errno;
     }
+}
+
+/// Of a clock that only goes on.
+fn milliseconds() -> i64 {
+    let mut now = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    #[expect(unsafe_code, reason = "an async-signal-safe function of libc")]
+    // SAFETY: it writes to `now`, which is there.
+    unsafe {
+        libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now);
+    }
+    now.tv_sec * 1000 + now.tv_nsec / 1_000_000
 }
 
 /// An action that goes on with system calls that it interrupts.

@@ -249,12 +249,15 @@ def test_what_is_no_text_is_one_line_in_the_module_too(tmp_path: Path) -> None:
     assert err.count("\n") == 1
 
 
-def test_an_unknown_setting_in_a_file_is_named(trainer: Trainer) -> None:
+def test_what_is_wrong_in_a_file_is_named(trainer: Trainer) -> None:
     (trainer.folder / "a.toml").write_text("gama = 0.9\n")
     _, err = trainer.run("train", "--config", "a.toml", status=1)
     assert "a.toml" in err
     assert "gama" in err
     assert "Traceback" not in err
+    (trainer.folder / "a.toml").write_text('seed = "3"\n')
+    _, err = trainer.run("train", "--config", "a.toml", status=1)
+    assert 'setting `seed` = "3" must be a whole number' in err
 
 
 def test_a_checkpoint_is_no_run_to_go_on_with(
@@ -266,6 +269,12 @@ def test_a_checkpoint_is_no_run_to_go_on_with(
     _, err = trainer.run("train", "--resume", checkpoint, "--total-steps", 32, status=1)
     assert "`runs/run`" in err
     assert (trainer.folder / checkpoint).read_bytes() == before
+
+
+def test_a_finished_run_is_resumed_with_the_total_that_it_had(trainer: Trainer) -> None:
+    trainer.run("train", "--run-name", "run", *CARTPOLE, "--total-steps", 1000)
+    out, _ = trainer.run("train", "--resume", "runs/run", "--total-steps", 1000)
+    assert "nothing was left to do: the run has had its 1024 agent steps" in out
 
 
 def test_a_resumed_run_keeps_what_it_learns(trainer: Trainer, trained: Callable[..., Path]) -> None:

@@ -127,6 +127,18 @@ def test_a_signal_ends_the_games_of_an_export(
     assert not (trainer.folder / "hub").exists()
 
 
+def test_a_signal_that_comes_twice_at_once_is_one(trainer: Trainer) -> None:
+    """`timeout` sends it to a program, and then to the program's group."""
+    process = trainer.start("train", "--run-name", "run", *CARTPOLE, "--total-steps", 10**9)
+    wait_until(trainer.checkpoints)
+    process.send_signal(signal.SIGTERM)
+    time.sleep(0.01)
+    process.send_signal(signal.SIGTERM)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 143, err
+    assert "stopped at agent step" in out
+
+
 def test_a_second_signal_ends_the_program_at_once(trainer: Trainer) -> None:
     # One rollout takes for ever: there is no safe point to wait for.
     arguments = ["--env-id", "CartPole-v1", "--num-steps", 1_000_000]
@@ -136,6 +148,7 @@ def test_a_second_signal_ends_the_program_at_once(trainer: Trainer) -> None:
         began = time.monotonic()
         process.send_signal(signal.SIGTERM)
         assert any("a second signal" in line for line in process.stderr)  # read up to there
+        time.sleep(0.3)  # so soon it would be the same one
         process.send_signal(signal.SIGTERM)
         is_in_time = time.monotonic() - began < 1  # one signal leaves it a second
         out, err = process.communicate(timeout=60)

@@ -62,7 +62,7 @@ def test_it_is_the_programs_run(tmp_path: Path) -> None:
     assert f"mean {played.mean:.2f} ± {played.std:.2f}" in out
     assert evaluate(result.folder, 5, seed=1, precision="fp32").returns == said
     out, _ = Trainer(tmp_path, PROGRAM).run("eval", "run", "--episodes", 1, "--precision", "bf16")
-    assert "1 games in bf16" in out
+    assert "1 game in bf16" in out
 
 
 def test_numbers_may_be_numpys() -> None:

@@ -90,6 +90,8 @@ def import_policy(
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise CheckpointError(f"`{folder}` is there already")
     data = path.read_bytes()
+    if path.suffix == ".safetensors":
+        raise CheckpointError(f"`{path}` needs no import if it is a checkpoint of ours")
     try:
         what, settings, weights, steps = _read(data)
         head = weights.get("policy.bias", weights.get("q.bias"))
@@ -163,11 +165,9 @@ def _state_dict(data: bytes) -> dict[str, Tensor]:
     """Read what `torch.save` wrote, as long as it is tensors alone."""
     try:
         read = torch.load(io.BytesIO(data), map_location="cpu", weights_only=True)
-    except (pickle.UnpicklingError, RuntimeError, EOFError) as error:
-        said = str(error).split("\n", 1)[0].rstrip(". ")
-        raise _UnknownError(
-            f"holds no weights that can be read without running it: {said}"
-        ) from None
+    except (pickle.UnpicklingError, RuntimeError, EOFError):
+        # PyTorch says why, and advises to run it.
+        raise _UnknownError("holds no weights that can be read without running it") from None
     if not isinstance(read, dict) or not all(isinstance(each, Tensor) for each in read.values()):
         raise _UnknownError("is not the state dict of a network")
     return read

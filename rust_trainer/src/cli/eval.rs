@@ -27,7 +27,7 @@ pub(super) struct EvalArgs {
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..))]
     episodes: u64,
     /// Play at random instead of by the policy: what its score is to be seen beside
-    #[arg(long)]
+    #[arg(long, conflicts_with = "greedy")]
     random: bool,
     /// Environments played at once
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u64).range(1..=1_048_576))]
@@ -73,7 +73,8 @@ pub(super) fn eval(args: &EvalArgs, stop: &StopRequest) -> Result<i32, TrainerEr
         format!("at agent step {}", counters.step)
     };
     let env_id = &settings.env.env_id;
-    print(format_args!("{env_id} {who}, {games} games{asked}"))?;
+    let unit = if games == 1 { "game" } else { "games" };
+    print(format_args!("{env_id} {who}, {games} {unit}{asked}"))?;
     let mut number = 0;
     let on_game = |game: &Game| {
         let episode = &game.episode;
@@ -84,7 +85,8 @@ pub(super) fn eval(args: &EvalArgs, stop: &StopRequest) -> Result<i32, TrainerEr
             1 => String::new(),
             _ => format!(", agent {}", episode.env % agents),
         };
-        let line = format!("game {number}{agent}: {value} in {steps} steps");
+        let shown = (value * 100.0).round() / 100.0 + 0.0; // and no -0
+        let line = format!("game {number}{agent}: {shown} in {steps} steps");
         match &videos {
             Some(videos) if (game.number as u64).is_multiple_of(args.record_every) => {
                 print(format_args!("{line}, {}", video_name(game, videos.first)))
@@ -101,8 +103,13 @@ pub(super) fn eval(args: &EvalArgs, stop: &StopRequest) -> Result<i32, TrainerEr
         listener::tell(|| json!({"event": "evaluation", "scalars": evaluation}));
         let Evaluation { mean, std, .. } = evaluation;
         print(format_args!(
-            "mean {mean:.2} ± {std:.2} (standard deviation) over {} games{}",
+            "mean {mean:.2} ± {std:.2} (standard deviation) over {} {}{}",
             played.len() / agents,
+            if played.len() == agents {
+                "game"
+            } else {
+                "games"
+            },
             of_agents(mean, agents)
         ))?;
     }

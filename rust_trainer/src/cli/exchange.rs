@@ -9,6 +9,7 @@ use super::output::{EXIT_OK, print};
 use crate::{error::TrainerError, stop::StopRequest};
 
 #[derive(clap::Args)]
+#[command(group(clap::ArgGroup::new("target").args(["onnx", "hub"]).required(true).multiple(true)))]
 pub(super) struct ExportArgs {
     /// A run's folder (its newest checkpoint is taken) or a checkpoint
     run: PathBuf,
@@ -19,7 +20,7 @@ pub(super) struct ExportArgs {
     #[arg(long, value_name = "N")]
     agent: Option<u32>,
     /// Write the network as an ONNX model, for any runtime of that format
-    #[arg(long, value_name = "FILE", required_unless_present = "hub")]
+    #[arg(long, value_name = "FILE")]
     onnx: Option<PathBuf>,
     /// Make a folder for a model hub: model card, settings, scores, a video, the weights
     #[arg(long, value_name = "FOLDER")]

@@ -55,7 +55,7 @@ pub(super) struct LivePlayArgs {
     #[arg(long, value_name = "N", default_value_t = 0)]
     from_frame: u64,
     /// Seconds of the game to show [default: all]
-    #[arg(long, value_parser = positive)]
+    #[arg(long, value_parser = positive, allow_negative_numbers = true)]
     seconds: Option<f64>,
 }
 

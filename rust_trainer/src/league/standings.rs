@@ -110,7 +110,7 @@ pub(crate) fn table(standings: &[Standing]) -> Vec<String> {
             "{:>4}  {:width$}  {:>+5.0}  {half_width}  {:>5}  {:>4}  {:>5}  {:>6}  {:>4.1} %",
             standing.rank,
             standing.name(),
-            standing.elo,
+            standing.elo.round() + 0.0, // and no -0
             standing.games,
             standing.wins,
             standing.draws,

@@ -89,6 +89,9 @@ impl Progress {
         let is_new = self.shown_step.replace(step) != Some(step);
         match &mut self.display {
             Display::Bar(bar) => {
+                if bar.is_hidden() {
+                    bar.set_draw_target(ProgressDrawTarget::stderr());
+                }
                 bar.set_position(step);
                 bar.set_message(status);
             }
@@ -113,6 +116,7 @@ impl Progress {
             return;
         }
         match &mut self.display {
+            Display::Bar(bar) if bar.is_hidden() => line(&mut io::stderr(), text),
             Display::Bar(bar) => bar.println(text),
             Display::Lines(out) => line(out, text),
         }
@@ -126,7 +130,9 @@ impl Progress {
 
 impl Drop for Progress {
     fn drop(&mut self) {
-        if let Display::Bar(bar) = &self.display {
+        if let Display::Bar(bar) = &self.display
+            && !bar.is_hidden()
+        {
             // The bar stays as it stands. It ends at the terminal's last column without a line
             // break, which shows as a broken line where the width has changed since.
             bar.abandon();
@@ -141,8 +147,9 @@ fn line(out: &mut impl Write, text: &str) {
     let _ = writeln!(out, "{text}");
 }
 
+/// A bar that is not there before training stands somewhere: what is said until then would go behind it.
 fn bar(start_step: u64, total_steps: u64) -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(Some(total_steps), ProgressDrawTarget::stderr());
+    let bar = ProgressBar::with_draw_target(Some(total_steps), ProgressDrawTarget::hidden());
     let style = ProgressStyle::with_template("{wide_bar:.cyan/dim} {msg}");
     bar.set_style(
         style

@@ -76,11 +76,6 @@ impl RunStart {
         }
         let found = checkpoint.as_ref();
         let step = found.map_or(0, |found| found.checkpoint.counters.step);
-        let total = changes.get("total_steps").and_then(toml::Value::as_integer);
-        if let Some(total) = total.filter(|total| *total < step as i64) {
-            let problem = format!("is less than the {step} agent steps that the run has had");
-            return Err(TrainerError::setting("total_steps", total, problem));
-        }
         let of_checkpoint = || found.map(|found| found.checkpoint.settings.clone());
         let settings = settings.or_else(of_checkpoint).ok_or_else(|| {
             let folder = folder.path().display();
@@ -88,6 +83,13 @@ impl RunStart {
                 "`{folder}` has an empty settings.toml and no checkpoint"
             ))
         })?;
+        // Whole updates may have gone beyond the total that it had.
+        let total = changes.get("total_steps").and_then(toml::Value::as_integer);
+        let least = step.min(settings.run.total_steps) as i64;
+        if let Some(total) = total.filter(|total| *total < least) {
+            let problem = format!("is less than the {step} agent steps that the run has had");
+            return Err(TrainerError::setting("total_steps", total, problem));
+        }
         Ok(Self {
             is_new: false,
             checkpoint,

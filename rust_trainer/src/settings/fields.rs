@@ -302,7 +302,13 @@ pub(crate) fn read<T: SettingType>(
         return Ok(default);
     };
     let refuse = |problem| TrainerError::setting(field.name, shown(value), problem);
-    let read = T::from_value(value).map_err(refuse)?;
+    let read = T::from_value(value).map_err(|problem| {
+        let unquoted = value.as_str().map(|word| field.parse(word));
+        match unquoted {
+            Some(Ok(_)) => TrainerError::setting(field.name, value, problem), // in its quotes
+            _ => refuse(problem),
+        }
+    })?;
     match field.rule.problem(value) {
         Some(problem) => Err(refuse(problem)),
         None => Ok(read),

@@ -217,9 +217,10 @@ impl Settings {
             && table.get("algorithm") != below.get("algorithm")
         {
             return Err(TrainerError::Usage(format!(
-                "preset `{}` is of {}; without it another algorithm has its own defaults",
+                "preset `{}` is of {}, and {} is asked for; without the preset it has its own defaults",
                 preset.name,
                 below.get("algorithm").map(shown).unwrap_or_default(),
+                table.get("algorithm").map(shown).unwrap_or_default(),
             )));
         }
         let algorithm = algorithm_of(&table)?;

@@ -18,7 +18,7 @@ const HALF_AN_HOUR: f64 = 108_000.0;
 settings! {
     /// What a run is, and where it stands on the disk.
     pub struct RunSettings {
-        /// Agent steps to train for, over all environments
+        /// Agent steps to train for, over all environments; the last update is done whole
         total_steps: u64 = 10_000_000, Positive,
         /// Seed of the environments, the weights and the sampling
         seed: u64 = 1, Any,
@@ -45,7 +45,7 @@ settings! {
         video_every: u64 = 0, Any,
         /// Experiment tracker to log to, too, through its own Python package: none, trackio, wandb or mlflow
         track: Track = Track::None, Any,
-        /// Save every raw frame as PNG into this folder while training (slow; Atari)
+        /// Save every raw frame as PNG into this folder while training (slow)
         img_dir: PathBuf = PathBuf::new(), Any,
     }
 }

@@ -343,7 +343,9 @@ fn checksum(metadata: &Metadata, tensors: &BTreeMap<&str, TensorView<'_>>) -> St
 }
 
 fn read_metadata(bytes: &[u8]) -> Result<Metadata, String> {
-    let (_, header) = SafeTensors::read_metadata(bytes).map_err(damaged)?;
+    let header = SafeTensors::read_metadata(bytes);
+    let (_, header) =
+        header.map_err(|problem| format!("is damaged, or no checkpoint: {problem}"))?;
     let metadata = header.metadata().iter().flatten();
     Ok(metadata
         .map(|(name, text)| (name.clone(), text.clone()))

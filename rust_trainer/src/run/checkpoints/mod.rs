@@ -82,7 +82,13 @@ pub(super) fn newest(folder: &Path) -> Result<Option<Found>, TrainerError> {
             Err(error) => return Err(error),
         }
     }
-    damaged.into_iter().next().map_or(Ok(None), Err)
+    let older = damaged.len().saturating_sub(1);
+    match damaged.into_iter().next() {
+        Some(TrainerError::Checkpoint(newest)) if older > 0 => Err(TrainerError::Checkpoint(
+            format!("{newest}; the {older} before it cannot be read either"),
+        )),
+        newest => newest.map_or(Ok(None), Err),
+    }
 }
 
 /// The checkpoint that `path` means: itself, or the newest readable one of the run in that folder.
