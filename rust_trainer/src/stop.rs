@@ -41,7 +41,7 @@ static INSTALLED: Mutex<Installed> = Mutex::new(Installed {
     before: Vec::new(),
 });
 
-/// When the first signal came, in milliseconds.
+/// When the first signal came, in milliseconds; 0 before.
 static FIRST_CAME: AtomicI64 = AtomicI64::new(0);
 
 /// A signal so soon after the first is the same one: `timeout` sends it to a program and then to its group.
@@ -77,6 +77,7 @@ impl StopRequest {
         let mut installed = INSTALLED.lock().unwrap_or_else(PoisonError::into_inner);
         if installed.users == 0 {
             RECEIVED.store(0, Ordering::SeqCst);
+            FIRST_CAME.store(0, Ordering::SeqCst);
             for signal in [SIGINT, SIGTERM, SIGHUP] {
                 let before = set_action(signal, &action(note as *const () as usize))?;
                 if signal == SIGHUP && before.sa_sigaction == libc::SIG_IGN {
@@ -191,19 +192,19 @@ impl Drop for StopRequest {
 extern "C" fn note(signal: c_int) {
     const TEXT: &[u8] =
         b"\nstopping at the next safe point; a second signal ends the program at once\n";
-    let is_second = RECEIVED.swap(signal, Ordering::SeqCst) != 0;
     let now = milliseconds();
+    let first = FIRST_CAME.compare_exchange(0, now, Ordering::SeqCst, Ordering::SeqCst);
+    if first.is_err_and(|first| now - first < ECHO) {
+        return;
+    }
+    RECEIVED.store(signal, Ordering::SeqCst);
     #[expect(unsafe_code, reason = "async-signal-safe functions of libc")]
     // SAFETY: `_exit` and `write` may be called in a signal handler; the text is static; `errno` belongs
     // to this thread, and whoever was interrupted finds it as it was.
     unsafe {
-        if is_second {
-            if now - FIRST_CAME.load(Ordering::SeqCst) < ECHO {
-                return;
-            }
+        if first.is_err() {
             libc::_exit(EXIT_BASE + signal);
         }
-        FIRST_CAME.store(now, Ordering::SeqCst);
         if IS_QUIET.load(Ordering::SeqCst) {
             return;
         }

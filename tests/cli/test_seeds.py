@@ -61,10 +61,29 @@ def test_seeds_are_trained_side_by_side_and_summed_up(trainer: Trainer) -> None:
     assert mean_of_last_games(trainer.folder / "runs/alone") == found["CartPole-v1", 2]
 
 
+def test_an_unknown_id_is_refused_before_the_first_run(trainer: Trainer) -> None:
+    ids = "CartPole-v1,NoSuchGame-v1"
+    _, err = trainer.run("seeds", *SHORT, "--seeds", 1, "--env-ids", ids, status=1)
+    assert err.startswith("error: no environment `NoSuchGame-v1`")
+    assert not (trainer.folder / "runs").exists()
+
+
+BROKEN = """
+import gymnasium as gym
+
+def make():
+    raise ValueError("nobody can make it")
+
+gym.register("Broken-v0", make)
+"""
+
+
 def test_a_run_that_fails_does_not_keep_the_others(trainer: Trainer) -> None:
-    ids = "NoSuchGame-v1,CartPole-v1"
+    (trainer.folder / "broken.py").write_text(BROKEN)
+    ids = "broken:Broken-v0,CartPole-v1"
     out, err = trainer.run("seeds", *SHORT, "--seeds", 1, "--env-ids", ids, status=1)
-    assert "NoSuchGame-v1 seed 1 failed: error: no environment `NoSuchGame-v1`" in err
+    assert "broken:Broken-v0 seed 1 failed: error: " in err
+    assert "nobody can make it" in err
     assert "1 of 2 runs failed; go on by: seeds --resume 'runs/all'" in err
     assert "1 of 2 runs are not in it" in out
     assert list(scores(trainer.folder / "runs/all")) == [("CartPole-v1", 1)]

@@ -11,7 +11,7 @@ use super::{
     train::run_name,
 };
 use crate::{
-    envs,
+    envs::{self, EnvRequest},
     error::{TrainerError, quoted},
     seeds::{self, Division, Plan, Results},
     stop::StopRequest,
@@ -153,6 +153,12 @@ fn start(args: &SeedsArgs) -> Result<Plan, TrainerError> {
         [] => vec![settings.env.env_id.clone()],
         several => several.to_vec(),
     };
+    // A run that fails by its name alone would do so hours later.
+    for env_id in &env_ids {
+        let mut of_run = settings.clone();
+        of_run.env.env_id.clone_from(env_id);
+        EnvRequest::for_training(&of_run).check_id()?;
+    }
     let seeds = args.seeds.clone().map(|seeds| seeds.0).unwrap_or_default();
     let is_named = named.contains_key("run_name");
     if !is_named {

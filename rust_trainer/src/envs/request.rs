@@ -142,6 +142,17 @@ impl<'a> EnvRequest<'a> {
         Ok(request?.is_some())
     }
 
+    /// Refuses an id that is known nowhere, before anything is made; what a server has is its own matter.
+    ///
+    /// # Errors
+    /// As where the environments are made.
+    pub fn check_id(&self) -> Result<(), TrainerError> {
+        if self.settings.env.remote.is_empty() {
+            self.is_atari()?;
+        }
+        Ok(())
+    }
+
     /// Whether several agents act at once in it.
     pub(super) fn has_agents(&self) -> bool {
         let env_id = self.env_id();
