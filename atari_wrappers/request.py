@@ -32,7 +32,7 @@ _DEFAULTS = {field.name: field.default for field in fields(Recipe)}
 # The limit that all ids of ale-py have, and that presets replace by their own.
 _USUAL_LIMIT = 108_000
 _DEFAULT_SETTINGS = Settings()
-_OF_VIDEOS = ("video_envs", "record_every", "record_unfinished")
+OF_VIDEOS = ("video_envs", "record_every", "record_unfinished")
 _OF_THE_SCREEN = ("screen_size", "grayscale", "frame_stack", "channels_last")
 # Of envs that are no Atari games: the parts that they have too, and what others may say there
 # because it asks for nothing.
@@ -143,7 +143,7 @@ def request_env(env_id: EnvSource, settings: Settings) -> EnvRequest:
         TypeError: It does not take `env_kwargs`.
     """
     resolved = resolve(env_id)
-    for name in _OF_VIDEOS if settings.video_dir is None else ():
+    for name in OF_VIDEOS if settings.video_dir is None else ():
         value = getattr(settings, name)
         if value != getattr(_DEFAULT_SETTINGS, name):
             warn(f"{name}={value} has no effect: there is no video_dir")

@@ -52,7 +52,7 @@ def make_vec_env(
     venv = make_vec(env_id, num_envs, **settings)
     try:
         adapter = StableBaselines3VecEnv(venv)
-        adapter.seed(checked_seed(seed))
+        adapter.seed(seed)
     except BaseException:
         venv.close()
         raise
@@ -98,6 +98,7 @@ class StableBaselines3VecEnv(sb3.VecEnv):
 
         `numpy.random.seed` decides what chance brings, as it does in stable-baselines3.
         """
+        seed = checked_seed(seed)
         if seed is None:
             seed = int(np.random.randint(SEED_END - self.num_envs))  # noqa: NPY002
         return super().seed(seed)

@@ -8,14 +8,13 @@ from typing import Any
 from atari_wrappers.checks import check_count
 from atari_wrappers.errors import UnsupportedError
 from atari_wrappers.recipes import Recipe
-from atari_wrappers.request import BatchRequest, request_batch
+from atari_wrappers.request import OF_VIDEOS, BatchRequest, request_batch
 from atari_wrappers.settings import Settings
 
 # None of them names a file, a process or code of the server's.
 _OF_CLIENTS = ("preset", "autoreset", "batch_size", "clip_actions", "num_players")
 SETTINGS = (*_OF_CLIENTS, *(name for name in Recipe.names() if name in Settings.names()))
-_OF_VIDEOS = ("video_dir", "video_envs", "record_every", "record_unfinished")
-_NO_VIDEOS = {name: getattr(Settings(), name) for name in _OF_VIDEOS}
+_NO_VIDEOS = {name: getattr(Settings(), name) for name in ("video_dir", *OF_VIDEOS)}
 
 
 def asked_batch(request: BatchRequest, num_envs: int, settings: dict[str, Any]) -> BatchRequest:

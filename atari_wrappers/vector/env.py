@@ -276,13 +276,14 @@ class VecEnv(Batch):
         if env_id is None and ids is not None and actions.shape[:1] == (self.num_envs,):
             is_whole = self.batch_size == self.num_envs
             ids, actions = (None, actions) if is_whole else (ids, actions[ids])
+        sent = None if ids is None else len(ids)
         order.check_step(ids, call)
         order.check_out(call, is_given=out is not None)
         if receives:
-            order.check_completes(None if ids is None else len(ids), call)
+            order.check_completes(sent, call)
         if out is not None:
             out = as_buffer(out)
-            self._check_out(out, order.rows_after(None if ids is None else len(ids), call))
+            self._check_out(out, order.rows_after(sent, call))
         self._lifetime.do(self._backend.send, self._check_actions(actions, ids), ids, out)
 
     def recv(self, out: Any = None, timeout: float | None = None) -> StepResult:

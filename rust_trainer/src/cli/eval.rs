@@ -14,7 +14,10 @@ use crate::{
     error::TrainerError,
     listener,
     policy::{Policy, RandomPolicy},
-    report::{Evaluation, format::of_agents},
+    report::{
+        Evaluation,
+        format::{of_agents, of_games},
+    },
     run::evaluate::{Game, evaluation_of},
     stop::StopRequest,
 };
@@ -73,8 +76,7 @@ pub(super) fn eval(args: &EvalArgs, stop: &StopRequest) -> Result<i32, TrainerEr
         format!("at agent step {}", counters.step)
     };
     let env_id = &settings.env.env_id;
-    let unit = if games == 1 { "game" } else { "games" };
-    print(format_args!("{env_id} {who}, {games} {unit}{asked}"))?;
+    print(format_args!("{env_id} {who}, {}{asked}", of_games(games)))?;
     let mut number = 0;
     let on_game = |game: &Game| {
         let episode = &game.episode;
@@ -103,13 +105,8 @@ pub(super) fn eval(args: &EvalArgs, stop: &StopRequest) -> Result<i32, TrainerEr
         listener::tell(|| json!({"event": "evaluation", "scalars": evaluation}));
         let Evaluation { mean, std, .. } = evaluation;
         print(format_args!(
-            "mean {mean:.2} ± {std:.2} (standard deviation) over {} {}{}",
-            played.len() / agents,
-            if played.len() == agents {
-                "game"
-            } else {
-                "games"
-            },
+            "mean {mean:.2} ± {std:.2} (standard deviation) over {}{}",
+            of_games((played.len() / agents) as u64),
             of_agents(mean, agents)
         ))?;
     }

@@ -119,14 +119,7 @@ impl<'a> EnvRequest<'a> {
 
     /// The Atari game and its recipe; `None` where it is no Atari game.
     pub(super) fn game(&self) -> Result<Option<&AtariRequest>, EnvError> {
-        // Gymnasium does not know environments with several agents.
-        let resolve = || {
-            if self.has_agents() {
-                return Ok(None);
-            }
-            AtariRequest::resolve(self.env_id(), &self.options)
-        };
-        let game = self.game.get_or_init(resolve);
+        let game = self.game.get_or_init(|| self.resolve(&self.options));
         game.as_ref().map(Option::as_ref).map_err(Clone::clone)
     }
 
@@ -134,12 +127,16 @@ impl<'a> EnvRequest<'a> {
         if let Some(Ok(game)) = self.game.get() {
             return Ok(game.is_some());
         }
-        if self.has_agents() {
-            return Ok(false);
-        }
         // By its id alone: what is wrong with the options is said where the environments are made.
-        let request = AtariRequest::resolve(self.env_id(), &MakeOptions::new());
-        Ok(request?.is_some())
+        Ok(self.resolve(&MakeOptions::new())?.is_some())
+    }
+
+    fn resolve(&self, options: &MakeOptions) -> Result<Option<AtariRequest>, EnvError> {
+        // Gymnasium does not know environments with several agents.
+        if self.has_agents() {
+            return Ok(None);
+        }
+        AtariRequest::resolve(self.env_id(), options)
     }
 
     /// Refuses an id that is known nowhere, before anything is made; what a server has is its own matter.

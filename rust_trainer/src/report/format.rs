@@ -28,6 +28,12 @@ pub fn duration(seconds: f64) -> String {
     }
 }
 
+/// `1 game`, `3 games`.
+pub fn of_games(count: u64) -> String {
+    let unit = if count == 1 { "game" } else { "games" };
+    format!("{count} {unit}")
+}
+
 /// What a mean return of agents means where each environment has several: the literature has both conventions.
 pub fn of_agents(mean: f64, num_agents: usize) -> String {
     match num_agents {

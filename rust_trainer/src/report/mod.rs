@@ -164,11 +164,11 @@ impl RunReport {
     /// Records an evaluation, and says whether it is the best so far.
     pub fn evaluation(&mut self, row: &Evaluation, is_best: bool) -> Result<(), TrainerError> {
         self.message(&format!(
-            "evaluation at agent step {}: mean raw return {:.1} ± {:.1} over {} games, {:.1} s{}",
+            "evaluation at agent step {}: mean raw return {:.1} ± {:.1} over {}, {:.1} s{}",
             row.step,
             row.mean,
             row.std,
-            row.episodes,
+            format::of_games(row.episodes as u64),
             row.seconds,
             if is_best { ", the best so far" } else { "" }
         ));

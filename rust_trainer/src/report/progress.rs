@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use super::format::duration;
+use super::format::{duration, of_games};
 use super::running::{GameWindow, Rate};
 use crate::listener;
 
@@ -170,9 +170,8 @@ fn status(step: u64, total: u64, per_second: Option<f64>, games: &GameWindow) ->
         parts.push(format!("{} left", duration(left)));
     }
     if let Some(mean) = games.mean() {
-        let unit = if games.played == 1 { "game" } else { "games" };
         parts.push(format!("mean {} {mean:.1}", games.what));
-        parts.push(format!("{} {unit}", games.played));
+        parts.push(of_games(games.played));
     }
     parts.join("  ")
 }
