@@ -1,6 +1,6 @@
 """Atari, and any other gymnasium environment, as batches of observations.
 
-`make_vec` gives a `VecEnv`, and `make_env` one wrapped env; `envpool` has EnvPool's words for a
+`make_vec` gives a `VecEnv`, and `make_env` one wrapped env; `envpool` has EnvPool's API for a
 batch; `wrappers` holds the single-env wrappers; `adapters` show a batch to other libraries as they
 want it. Importing this registers `atari_wrappers/<Game>-v0` with gymnasium. Nothing here knows of
 training.

@@ -219,7 +219,11 @@ def _recipe(env_id: EnvId, settings: Settings) -> Recipe:
                 f" {', '.join(given)} would apply"
             )
         parts["frame_stack"] = 1
-    return replace(base, **parts)
+    recipe = replace(base, **parts)
+    threshold = settings.continuous_action_threshold
+    if threshold is not None and not recipe.continuous:
+        warn(f"continuous_action_threshold={threshold} has no effect: continuous is False")
+    return recipe
 
 
 def _from_id(env_id: EnvId, settings: Settings) -> dict[str, Any]:

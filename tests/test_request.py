@@ -176,6 +176,11 @@ def test_what_an_env_would_ignore_is_refused(
         (GAME, {"record_every": 2}, "record_every=2 has no effect: there is no video_dir"),
         (GAME, {"record_unfinished": False}, "record_unfinished=False has no effect: there is no"),
         ("CartPole-v1", {"preset": "ale"}, "preset='ale' has no effect: `CartPole-v1` is no Atari"),
+        (
+            GAME,
+            {"continuous_action_threshold": 0.3},
+            "continuous_action_threshold=0.3 has no effect: continuous is False",
+        ),
     ],
 )
 def test_what_has_no_effect_is_told(env_id: str, setting: dict[str, Any], reason: str) -> None:
@@ -183,7 +188,7 @@ def test_what_has_no_effect_is_told(env_id: str, setting: dict[str, Any], reason
         request_env(env_id, Settings(**setting))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        request_env(GAME, Settings(**setting, video_dir="unused"))
+        request_env(GAME, Settings(**setting, video_dir="unused", continuous=True))
         request_env(env_id, Settings(preset="default"))
 
 

@@ -1,4 +1,4 @@
-"""EnvPool's words for Atari: a script changes `import envpool` to this, and nothing else.
+"""EnvPool's API for Atari: a script changes `import envpool` to this, and nothing else.
 
     from atari_wrappers import envpool
 

@@ -1,4 +1,4 @@
-"""A pool with dm_env's interface, in EnvPool's words."""
+"""A pool with dm_env's interface, in EnvPool's API."""
 
 from __future__ import annotations
 

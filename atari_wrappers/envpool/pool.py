@@ -17,7 +17,7 @@ from atari_wrappers.vector.env import VecEnv
 
 
 class State(NamedTuple):
-    """What `n` envs brought, in EnvPool's words; `raw_reward` is what it calls `info:reward`."""
+    """What `n` envs brought, in EnvPool's API; `raw_reward` is what it calls `info:reward`."""
 
     obs: NDArray[np.uint8]  # [n, channels, height, width]
     reward: NDArray[np.float32]

@@ -6,6 +6,7 @@
 //! is said in [`envs`], and only there.
 
 pub mod algorithms;
+mod alike;
 pub mod cli;
 mod cuda;
 pub mod data;

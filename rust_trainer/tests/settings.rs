@@ -51,7 +51,10 @@ fn a_setting_that_the_algorithm_does_not_read_is_refused() {
             "backend = 'sync'\nenv_timeout = 9.0",
             ["`env_timeout`", "auto or async", "sync"],
         ),
-        ("gama = 0.9", ["`gama`", "is not a setting", "--help"]),
+        (
+            "gama = 0.9",
+            ["`gama` is not a setting", "`gamma`", "--help"],
+        ),
     ] {
         let message = resolve(text).unwrap_err();
         assert!(words.iter().all(|word| message.contains(word)), "{message}");

@@ -2,7 +2,7 @@
 
 What people write: NCHW float32, `optim.Adam`, `clip_grad_norm_`, one process, as many threads of
 torch and EnvPool as asked for. It knows nothing of this project, unless it plays on our envs by
-EnvPool's words; its hyper-parameters are those of the `ppo-atari` preset, in CartPole, too.
+EnvPool's API; its hyper-parameters are those of the `ppo-atari` preset, in CartPole, too.
 """
 
 import argparse

@@ -148,6 +148,14 @@ def test_one_sample_is_not_normalized(trainer: Trainer) -> None:
     trainer.run("train", "ppo-cartpole", *arguments)
 
 
+def test_agents_that_end_apart_have_the_number_of_their_game(trainer: Trainer) -> None:
+    poles = ["--env-id", "cart_poles", "--num-envs", 1, "--num-steps", 8, "--total-steps", 64]
+    trainer.run("train", "ppo-cartpole", *poles, "--run-name", "run", "--num-minibatches", 1)
+    out, _ = trainer.run("eval", "runs/run", "--episodes", 8, "--num-envs", 2)
+    played = re.findall(r"game (\d+), agent (\d)", out)
+    assert sorted(played) == [(str(game), agent) for game in range(1, 9) for agent in "01"]
+
+
 def test_what_goes_wrong_with_agents_of_python_is_said(trainer: Trainer) -> None:
     pytest.importorskip("pettingzoo")
     (trainer.folder / "pair.py").write_text(PAIR.replace("TROUBLE = False", "TROUBLE = True"))

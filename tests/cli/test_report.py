@@ -179,13 +179,16 @@ def test_the_best_checkpoint_plays_in_the_page(
     trainer: Trainer, trained: Callable[..., Path]
 ) -> None:
     trained(*INVADERS_RUN)
+    clips = trainer.folder / "runs/run/clips"
+    clips.mkdir()
+    (clips / ".step-16.gif.unfinished").write_bytes(b"a part of a clip")
     out, err = trainer.run("report", "runs/run", "--video")
     assert err == ""
     assert "run plays a game" in out
     text = (trainer.folder / "runs/run/report.html").read_text()
     [video] = re.findall(r'"data":"data:video/mp4;base64,([^"]*)"', text)
     assert base64.b64decode(video)[4:8] == b"ftyp"
-    assert re.search(r'"what":"a game of [\d.]+ points after 16 agent steps', text)
+    assert re.search(r'"what":"a game of [\d.]+ points after 16 agent steps"', text)
     # What was recorded is in the page alone.
     assert not list((trainer.folder / "runs/run").glob(".unfinished*"))
 

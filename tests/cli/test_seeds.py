@@ -173,6 +173,7 @@ def test_a_mistake_starts_no_run(trainer: Trainer) -> None:
     cases = (
         (["ppo-cartpole"], "--seeds", 2),
         (["--seeds", "1-x"], "`x` is no seed", 2),
+        (["--seeds", 2**63], f"`{2**63}` is no seed", 2),
         (["--seeds", "1", "--jobs", "0"], "--jobs", 2),
         (["--seeds", "1,1"], "asked for twice", 1),
         (["--seeds", "1", "--seed", "3"], "--seeds 1-3", 1),

@@ -84,6 +84,7 @@ def test_agents_are_compared_in_a_table(trainer: Trainer, trained: Callable[...,
         # Before a game is played, whose result would be printed.
         ([*versus, "self", *how, "none/table.csv"], "could not create `none/table.csv`"),
         (league, "--csv and --pairs name one file"),
+        ([*league[:-1], trainer.folder / "one.csv"], "--csv and --pairs name one file"),
         # The run was never evaluated, so it has no best; and a start that fails makes no table.
         ([*versus, "random", "--best", *how, "best.csv"], "best"),
     )

@@ -199,6 +199,21 @@ def test_what_is_no_checkpoint_is_refused_in_a_line(tmp_path: Path) -> None:
         load_policy(other)
 
 
+def test_of_a_folder_those_that_are_damaged_are_passed_over(tmp_path: Path) -> None:
+    file = save_untrained("mlp", tmp_path)
+    folder = tmp_path / "run/checkpoints"
+    folder.mkdir(parents=True)
+    for step in (1, 2, 10):
+        (folder / f"step-{step:012}.safetensors").write_bytes(file.read_bytes()[: -10 * step])
+    (folder / "step-000000000001.safetensors").write_bytes(file.read_bytes())
+    with pytest.warns(UserWarning, match="taking an older one") as told:
+        load_policy(folder.parent)
+    assert [str(warning.message).split("`")[1][-14:] for warning in told] == [
+        "10.safetensors",
+        "02.safetensors",
+    ]
+
+
 def test_it_needs_no_program(tmp_path: Path) -> None:
     """Where the compiled module cannot be loaded, checkpoints can; what needs it says so."""
     file = save_untrained("mlp", tmp_path)

@@ -93,6 +93,14 @@ def test_the_program_writes_it_with_what_a_player_needs(tmp_path: Path) -> None:
     assert [side.dim_value for side in about.type.tensor_type.shape.dim] == [0, 4, 84, 84]
 
 
+def test_infinite_bounds_are_json_too(tmp_path: Path) -> None:
+    policy = load_policy(save_untrained("nature-continuous", tmp_path))
+    policy.checkpoint.action_space["high"] = [1.0, float("inf"), 1.0]
+    model = onnx.load(export_onnx(policy, tmp_path / "a.onnx"))
+    [space] = [each.value for each in model.metadata_props if each.key == "action_space"]
+    assert json.loads(space, parse_constant=pytest.fail)["high"] == [1.0, None, 1.0]
+
+
 def test_a_missing_package_is_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     policy = load_policy(save_untrained("mlp", tmp_path))
     importing = builtins.__import__

@@ -7,6 +7,7 @@ import math
 import os
 import re
 import tomllib
+import warnings
 import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,6 +32,10 @@ _STEP = re.compile(r"step-(\d+)\.safetensors")
 
 class CheckpointError(ValueError):
     """A checkpoint that is not there, is damaged, or holds what is not understood."""
+
+
+class DamagedError(CheckpointError):
+    """A checkpoint that is damaged."""
 
 
 @dataclass(kw_only=True)
@@ -66,6 +71,8 @@ class Checkpoint:
 def find(path: str | os.PathLike[str], *, best: bool = False) -> Path:
     """Return the checkpoint that a path means: itself, or the newest of the run in that folder.
 
+    Of a folder those that are damaged are passed over with a warning, unless all are.
+
     Raises:
         CheckpointError: There is none.
     """
@@ -88,7 +95,16 @@ def find(path: str | os.PathLike[str], *, best: bool = False) -> Path:
     steps = {int(match[1]): file for file in files if (match := _STEP.fullmatch(file.name))}
     if not steps:
         raise CheckpointError(f"checkpoint `{found}`: holds no checkpoint; name a run's folder")
-    return steps[max(steps)]
+    newest = steps.pop(max(steps))
+    while steps:
+        try:
+            read(newest)
+        except DamagedError as error:
+            warnings.warn(f"{error}; taking an older one", stacklevel=2)
+            newest = steps.pop(max(steps))
+        else:
+            break
+    return newest
 
 
 def read(path: str | os.PathLike[str], *, best: bool = False) -> Checkpoint:
@@ -111,7 +127,7 @@ def read(path: str | os.PathLike[str], *, best: bool = False) -> Checkpoint:
                 f"checkpoint `{file}`: is a file of PyTorch or Python (a pickle): none is ever"
                 " loaded"
             ) from None
-        raise CheckpointError(f"checkpoint `{file}`: is damaged: {error}") from None
+        raise DamagedError(f"checkpoint `{file}`: is damaged: {error}") from None
     version = metadata.get("format_version")
     if version is None:
         raise CheckpointError(f"checkpoint `{file}`: is no checkpoint of the trainer")
@@ -121,7 +137,7 @@ def read(path: str | os.PathLike[str], *, best: bool = False) -> Checkpoint:
         )
     expected = metadata.pop("checksum", None)
     if checksum(metadata, tensors) != expected:
-        raise CheckpointError(f"checkpoint `{file}`: is damaged: its checksum is another")
+        raise DamagedError(f"checkpoint `{file}`: is damaged: its checksum is another")
     evaluation = metadata.get("evaluation")
     return Checkpoint(
         settings=json.loads(metadata["settings"]),

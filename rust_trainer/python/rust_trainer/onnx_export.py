@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import operator
 import os
 from collections.abc import Callable, Sequence
@@ -122,7 +123,16 @@ def _metadata(policy: Policy) -> dict[str, str]:
     with contextlib.suppress(Exception):
         described["recipe"] = env.recipe
         described["action_meanings"] = env.action_meanings()
-    return {name: json.dumps(value) for name, value in described.items()}
+    return {name: json.dumps(_finite(value), allow_nan=False) for name, value in described.items()}
+
+
+def _finite(value: Any) -> Any:
+    """Return what JSON can say of a value: numbers that are not finite, such as bounds, are `None`."""
+    if isinstance(value, dict):
+        return {name: _finite(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(inner) for inner in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 class _Tracer(fx.Tracer):

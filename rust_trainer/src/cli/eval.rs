@@ -1,6 +1,6 @@
 //! `eval`: whole games with a trained agent.
 
-use std::path::PathBuf;
+use std::{collections::HashMap, path::PathBuf};
 
 use serde_json::json;
 
@@ -77,10 +77,14 @@ pub(super) fn eval(args: &EvalArgs, stop: &StopRequest) -> Result<i32, TrainerEr
     };
     let env_id = &settings.env.env_id;
     print(format_args!("{env_id} {who}, {}{asked}", of_games(games)))?;
-    let mut number = 0;
+    // Of each game's agents the one that ends first gives it the next number.
+    let mut numbers = HashMap::new();
     let on_game = |game: &Game| {
         let episode = &game.episode;
-        number += usize::from(episode.env.is_multiple_of(agents));
+        let next = numbers.len() + 1;
+        let number = *numbers
+            .entry((episode.env / agents, game.number))
+            .or_insert(next);
         let (value, steps) = (episode.raw_return, episode.length);
         listener::tell(|| json!({"event": "game", "raw_return": value, "length": steps}));
         let agent = match agents {

@@ -1,6 +1,6 @@
 //! `league`: trained agents, each against each in a game for two, and their Elo ratings.
 
-use std::path::{Path, PathBuf};
+use std::path::{Path, PathBuf, absolute};
 
 use serde::Serialize;
 
@@ -55,7 +55,8 @@ fn draws(word: &str) -> Result<f64, String> {
 
 pub(super) fn league(args: &LeagueArgs, stop: &StopRequest) -> Result<i32, TrainerError> {
     let players = find_players(args)?;
-    if args.csv.is_some() && args.csv == args.pairs {
+    let full = |path: &Option<PathBuf>| path.as_ref().and_then(|path| absolute(path).ok());
+    if args.csv.is_some() && full(&args.csv) == full(&args.pairs) {
         let problem = "--csv and --pairs name one file, and are two tables";
         return Err(TrainerError::Usage(problem.to_owned()));
     }

@@ -10,6 +10,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use serde_json::json;
 
 use crate::{
+    alike::most_alike,
     error::{TrainerError, brief, brief_quotes},
     listener,
     settings::Preset,
@@ -17,10 +18,6 @@ use crate::{
 
 /// The command that is meant where none is named.
 const DEFAULT: &str = "train";
-/// Names as unlike as this are no suggestion.
-const ALIKE: f64 = 0.7;
-/// One name begins the other: `env` and `environment`.
-const BEGINS: f64 = 0.95;
 
 /// `args` with the command `train` where the first word is none of the `commands` but an option of it or a
 /// preset.
@@ -64,7 +61,11 @@ pub(super) fn explain(mut error: clap::Error, command: &clap::Command, args: &[O
         json!({"event": "error", "is_usage": true, "text": said, "details": null})
     });
     if !is_heard {
-        let _ = writeln!(io::stderr(), "{line} (--help lists all)");
+        let list = match error.kind() {
+            ErrorKind::InvalidSubcommand => "help lists all, and --help what train takes",
+            _ => "--help lists all",
+        };
+        let _ = writeln!(io::stderr(), "{line} ({list})");
     }
     error.exit_code()
 }
@@ -121,7 +122,7 @@ fn suggest(error: &mut clap::Error, command: &clap::Command, args: &[OsString]) 
     let name = unknown.trim_start_matches('-').to_owned();
     error.remove(place);
     error.remove(ContextKind::Suggested);
-    let alike = most_alike(&name, &names);
+    let alike = most_alike(&name, names.iter().map(String::as_str));
     if !alike.is_empty() {
         let alike = alike.into_iter().map(|name| format!("{dashes}{name}"));
         error.insert(place, ContextValue::Strings(alike.collect()));
@@ -146,87 +147,6 @@ fn shorten(error: &mut clap::Error) {
         if let Some(ContextValue::String(text)) = error.get(kind) {
             let text = ContextValue::String(brief(text));
             error.insert(kind, text);
-        }
-    }
-}
-
-/// The names that are most like `name`, if any is like it.
-fn most_alike<'a>(name: &str, names: &'a [String]) -> Vec<&'a str> {
-    let with_likeness = names.iter().map(|other| (likeness(name, other), other));
-    let alike: Vec<_> = with_likeness
-        .filter(|(likeness, _)| *likeness >= ALIKE)
-        .collect();
-    let highest = alike
-        .iter()
-        .fold(0.0_f64, |highest, (likeness, _)| highest.max(*likeness));
-    let most = alike
-        .iter()
-        .filter(|(likeness, _)| *likeness > highest - 0.01);
-    most.map(|(_, name)| name.as_str()).collect()
-}
-
-/// How alike two names are, from 0 to 1: word by word, in whatever order, or as if they were one word.
-fn likeness(one: &str, other: &str) -> f64 {
-    let words = |name: &str| {
-        name.split(['-', '_'])
-            .map(str::to_owned)
-            .collect::<Vec<_>>()
-    };
-    let of_all = |words: &[String], among: &[String]| -> f64 {
-        let nearest = words.iter().map(|word| {
-            let likenesses = among.iter().map(|other| of_words(word, other));
-            likenesses.fold(0.0, f64::max)
-        });
-        nearest.sum()
-    };
-    let (ours, theirs) = (words(one), words(other));
-    let both = of_all(&ours, &theirs) + of_all(&theirs, &ours);
-    let by_word = both / (ours.len() + theirs.len()) as f64;
-    by_word.max(strsim::normalized_damerau_levenshtein(
-        &ours.concat(),
-        &theirs.concat(),
-    ))
-}
-
-fn of_words(one: &str, other: &str) -> f64 {
-    let begins =
-        one.len().min(other.len()) >= 3 && (one.starts_with(other) || other.starts_with(one));
-    if one == other {
-        1.0
-    } else if begins {
-        BEGINS
-    } else {
-        strsim::normalized_damerau_levenshtein(one, other)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_meant_is_found_word_by_word() {
-        let names = [
-            "env-id",
-            "env-timeout",
-            "env-threads",
-            "resume",
-            "num-envs",
-            "gamma",
-        ];
-        let names = names.map(str::to_owned);
-        for (wrong, meant) in [
-            ("enviroment-id", Some("env-id")),
-            ("environment_id", Some("env-id")),
-            ("envid", Some("env-id")),
-            ("env-num", Some("num-envs")),
-            ("gama", Some("gamma")),
-            ("resmue", Some("resume")),
-            ("preset", None),
-            ("colour", None),
-        ] {
-            let found = most_alike(wrong, &names);
-            assert_eq!(found, meant.as_slice(), "{wrong}");
         }
     }
 }

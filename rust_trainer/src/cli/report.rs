@@ -11,7 +11,6 @@ use crate::{
     error::TrainerError,
     files,
     page::{self, RunFiles, Video, open_all},
-    seeds::score,
     stop::StopRequest,
 };
 
@@ -137,10 +136,11 @@ fn videos(
             }
             Ok(recorded) => recorded,
         };
-        let mean = score(&run.over_steps()).unwrap_or_default();
+        let mean = run.score();
+        let mean = mean.map(|mean| format!("; mean of its last games {mean:.1}"));
         videos.push(Video {
             run: run.name.clone(),
-            what: format!("{game}; mean of its last games {mean:.1}"),
+            what: format!("{game}{}", mean.unwrap_or_default()),
             path,
         });
     }

@@ -56,8 +56,14 @@ struct Seeds(Vec<u64>);
 
 fn parse_seeds(text: &str) -> Result<Seeds, String> {
     let number = |text: &str| {
-        let number = text.trim().parse::<u64>();
-        number.map_err(|_| format!("`{text}` is no seed; name them as 1-3 or 1,5,9"))
+        let number = text.trim().parse::<u64>().ok();
+        let number = number.filter(|&seed| i64::try_from(seed).is_ok()); // as TOML has them
+        number.ok_or_else(|| {
+            format!(
+                "`{text}` is no seed; name them as 1-3 or 1,5,9, up to {}",
+                i64::MAX
+            )
+        })
     };
     let mut seeds = Vec::new();
     for part in text.split(',') {

@@ -99,7 +99,11 @@ pub(crate) fn of_run(
         | AlgorithmSettings::Td3(ddpg)
         | AlgorithmSettings::Maddpg(ddpg) => {
             let memory = Replay::num_bytes(spaces, rows, ddpg.replay_capacity, 1);
-            return of_replay(memory, of_layers(ddpg.batch_size));
+            let agents = match &settings.algorithm {
+                AlgorithmSettings::Maddpg(_) => settings.env.num_agents.max(1),
+                _ => 1,
+            };
+            return of_replay(memory, of_layers(ddpg.batch_size.saturating_mul(agents)));
         }
     };
     let samples = rows.saturating_mul(steps);

@@ -91,7 +91,8 @@ impl Body {
         {
             (&[.., inputs, _], shape) if inputs > 0 && !shape.contains(&0) => Ok(inputs as i64),
             (_, shape) => Err(TrainerError::Usage(format!(
-                "images of {}×{} pixels are too small for the {cnn}",
+                "images of {}×{} pixels are too small for the {cnn}; the shape {shape:?} of an observation is taken for \
+                 [channels, height, width]",
                 shape[1], shape[2]
             ))),
         };

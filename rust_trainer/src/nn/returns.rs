@@ -44,6 +44,20 @@ impl Returns {
         }
     }
 
+    /// Whether a network of the one can be read as one of the other, its weights as they are.
+    #[must_use]
+    pub fn reads_as(self, other: Self) -> bool {
+        match (self, other) {
+            (
+                Self::Implicit { cosines, .. },
+                Self::Implicit {
+                    cosines: theirs, ..
+                },
+            ) => cosines == theirs,
+            _ => self == other,
+        }
+    }
+
     /// What the outputs belong to, float32 `[outputs]`: the returns of a categorical distribution, the
     /// fractions of quantiles; of implicit ones those at which they are asked for where none are drawn.
     pub fn support(self, device: Device) -> Tensor {

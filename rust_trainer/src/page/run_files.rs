@@ -146,10 +146,15 @@ impl RunFiles {
             let ending = path.extension().unwrap_or_default();
             path.is_file() && (ending == "mp4" || ending == "gif")
         });
-        // Of clips that were made while it learned the newest is enough.
+        // Of clips that were made while it learned the newest is enough; another may be being written.
         let clips = self.folder.join(CLIPS);
         if clips.is_dir() {
-            videos.extend(files::list(&clips)?.into_iter().max());
+            let clips = files::list(&clips)?.into_iter();
+            videos.extend(
+                clips
+                    .filter(|path| path.extension().is_some_and(|ending| ending == "gif"))
+                    .max(),
+            );
         }
         videos.sort();
         Ok(videos)

@@ -208,11 +208,11 @@ fn prepare(
         let problem = format!("`{env_id}` has one agent; num_agents is {asked}");
         return Err(TrainerError::Usage(problem));
     }
-    let start_from = &settings.run.start_from;
-    if from.is_none() && !start_from.as_os_str().is_empty() {
-        begin_with(&mut *algorithm, start_from, &*env, ranks)?;
+    if from.is_none() && !settings.run.start_from.as_os_str().is_empty() {
+        begin_with(&mut *algorithm, settings, &*env, ranks)?;
     }
     let mut notices = Vec::new();
+    notices.extend(too_few_to_learn(settings));
     let mut done_before = 0;
     let mut states = Err(None);
     if let Some(checkpoints::Found {
@@ -264,13 +264,29 @@ fn prepare(
     Ok((env, algorithm, notices))
 }
 
-/// Gives a new run the network of the checkpoint that `path` means, which rank 0 sees.
+/// What is said of a run that ends before its replay memory holds enough to learn from.
+fn too_few_to_learn(settings: &Settings) -> Option<String> {
+    let starts = match &settings.algorithm {
+        AlgorithmSettings::Dqn(dqn) => dqn.learning_starts,
+        AlgorithmSettings::Ddpg(ddpg)
+        | AlgorithmSettings::Td3(ddpg)
+        | AlgorithmSettings::Maddpg(ddpg) => ddpg.learning_starts,
+        _ => 0,
+    };
+    let total = settings.run.total_steps;
+    (starts as u64 >= total).then(|| {
+        format!("nothing will be learned: `learning_starts` = {starts} is not reached in {total} agent steps")
+    })
+}
+
+/// Gives a new run the network of the checkpoint that its `start_from` means, which rank 0 sees.
 fn begin_with(
     algorithm: &mut dyn Algorithm,
-    path: &Path,
+    settings: &Settings,
     env: &dyn VecEnv,
     ranks: &Ranks,
 ) -> Result<(), TrainerError> {
+    let path = &settings.run.start_from;
     let bytes = if ranks.is_first() {
         let found = checkpoints::find(path)?.path;
         fs::read(&found).map_err(TrainerError::io("read", &found))?
@@ -279,6 +295,15 @@ fn begin_with(
     };
     let found = Checkpoint::parse(path, &ranks.of_first(&bytes)?)?;
     found.check_spaces(path, env)?;
+    let of_both = (&found.settings.algorithm, &settings.algorithm);
+    if let (AlgorithmSettings::Dqn(theirs), AlgorithmSettings::Dqn(ours)) = of_both
+        && !theirs.style().returns.reads_as(ours.style().returns)
+    {
+        let problem =
+            "its outputs mean other returns: `distributional`, `v_min` or `v_max` differs";
+        let problem = TrainerError::State(problem.to_owned());
+        return Err(TrainerError::checkpoint(path, problem));
+    }
     let started = algorithm.start_from(&found.state);
     started.map_err(|error| TrainerError::checkpoint(path, error))
 }

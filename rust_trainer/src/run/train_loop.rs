@@ -180,7 +180,10 @@ impl Run {
             match receive(&mut *self.env, &mut self.step, grace_period) {
                 Err(error @ EnvError::Worker { .. }) => {
                     let (env, report) = (&mut self.env, &mut self.report);
-                    if !self.restarts.mend(env, error, report, grace_period.stop)? {
+                    // Several ranks stop together.
+                    let (never, is_alone) = (StopRequest::never(), self.ranks.is_alone());
+                    let stop = if is_alone { grace_period.stop } else { &never };
+                    if !self.restarts.mend(env, error, report, stop)? {
                         return Ok(false);
                     }
                 }

@@ -13,7 +13,8 @@ settings! {
         gamma: f64 = 0.99, Between(0.0, 1.0),
         /// Share of the networks that the target networks take on at each of their updates
         tau: f64 = 0.005, Between(0.0, 1.0),
-        /// Transitions that a gradient step learns from
+        /// Transitions that a gradient step learns from; of maddpg steps of an environment, each with the transitions of all
+        /// its agents
         batch_size: usize = 256, Between(1.0, 1_048_576.0),
         /// Transitions to keep
         replay_capacity: usize = 1_000_000, Between(1.0, 1e12),

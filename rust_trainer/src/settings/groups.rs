@@ -7,7 +7,7 @@ use super::{
     fields::{Field, Rule, SettingType, read},
     shared::{EnvSettings, MachineSettings, NetSettings, RunSettings},
 };
-use crate::error::TrainerError;
+use crate::{alike::most_alike, error::TrainerError};
 
 /// Which algorithm learns; its own settings follow from it.
 pub(crate) const ALGORITHM: Field =
@@ -65,7 +65,15 @@ pub(super) fn check_name(name: &str, algorithm: Algorithm) -> Result<(), Trainer
     let owners = Algorithm::ALL.iter().filter(|&&other| has(other));
     let owners: Vec<_> = owners.map(|owner| owner.name()).collect();
     Err(TrainerError::Usage(if owners.is_empty() {
-        format!("`{name}` is not a setting; `train --help` lists them")
+        let names = fields(&[algorithm]).map(|field| field.name);
+        let alike = most_alike(name, names).into_iter();
+        let meant: Vec<_> = alike.map(|name| format!("`{name}`")).collect();
+        if meant.is_empty() {
+            format!("`{name}` is not a setting; `train --help` lists them")
+        } else {
+            let meant = meant.join(" or ");
+            format!("`{name}` is not a setting; did you mean {meant}? `train --help` lists all")
+        }
     } else {
         format!(
             "`{name}` is not a setting of {algorithm}; it is one of {}",

@@ -53,14 +53,15 @@ settings! {
 settings! {
     /// The environments.
     pub struct EnvSettings {
-        /// Any environment id that Gymnasium knows
+        /// Any environment id that Gymnasium knows (`module:Name-v0` imports a module first), `simple_spread`, `cart_poles`,
+        /// or `pettingzoo:MODULE`
         env_id: String = "SpaceInvadersNoFrameskip-v4".to_owned(), Any,
         /// Environments stepped together
         num_envs: usize = 8, Between(1.0, 1_048_576.0),
         /// Groups of environments that take turns: while the network acts for one, the others are stepped;
         /// not with --norm-obs or --norm-reward
         env_groups: usize = 1, Between(1.0, 1_048_576.0), if OneOf("algorithm", &["ppo", "a2c", "pqn"]),
-        /// 2: self-play in games for two (Pong, Space Invaders); one network plays both sides and learns
+        /// 2: self-play in games for two, such as Pong and Space Invaders; one network plays both sides and learns
         /// from both, so that each environment makes two agent steps at once
         num_players: usize = 1, Between(1.0, 2.0), if OneOf("algorithm", &["ppo", "a2c", "pqn"]),
         /// Of the games for two, those against past selves of the run; the past self's side learns nothing
@@ -69,7 +70,7 @@ settings! {
         opponent_every: u64 = 100_000, Positive, if On("opponent_games"),
         /// Newest past selves, out of which one is drawn for each game
         opponent_pool: usize = 20, Positive, if On("opponent_games"),
-        /// How it is drawn: uniform, latest, or prioritized, by the square of its share of the points against
+        /// How a past self is drawn: uniform, latest, or prioritized, by the square of its share of the points against
         /// the learner
         opponent_draw: OpponentDraw = OpponentDraw::Prioritized, Any, if On("opponent_games"),
         /// Agents of each environment in which several act at once (`simple_spread`, `cart_poles`); each makes agent steps

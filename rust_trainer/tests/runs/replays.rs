@@ -106,3 +106,46 @@ fn what_is_damaged_is_set_apart_and_what_is_unfinished_goes() {
     }
     assert!(!found.iter().any(|found| found == unfinished), "{found:?}");
 }
+
+#[test]
+fn a_network_whose_outputs_mean_other_returns_begins_no_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let c51 = |name, more: &str| {
+        let settings = with(
+            &dqn(folder.path(), name),
+            "distributional = 'c51'\ntotal_steps = 64",
+        );
+        with(&settings, more)
+    };
+    let first = c51("first", "");
+    train(&first, one_step()).unwrap();
+    let from = format!("start_from = '{}'", folder_of(&first).display());
+    for (name, other) in [
+        ("wider", "v_max = 20.0"),
+        (
+            "quantiles",
+            "distributional = 'quantile'\nnum_quantiles = 51",
+        ),
+    ] {
+        let other = c51(name, &format!("{from}\n{other}"));
+        let message = create(&other, one_step()).err().unwrap().to_string();
+        assert!(message.contains("outputs mean other returns"), "{message}");
+    }
+    train(&c51("second", &from), one_step()).unwrap();
+}
+
+#[test]
+fn a_run_too_short_to_learn_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, total_steps, says_so) in [("short", 32, true), ("long", 64, false)] {
+        let settings = with(
+            &dqn(folder.path(), name),
+            &format!("total_steps = {total_steps}"),
+        );
+        let notices = create(&settings, one_step()).unwrap().notices;
+        let says = notices
+            .iter()
+            .any(|notice| notice.contains("`learning_starts` = 32 is not reached"));
+        assert_eq!(says, says_so, "{notices:?}");
+    }
+}

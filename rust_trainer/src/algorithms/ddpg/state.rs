@@ -1,5 +1,7 @@
 //! Everything that the future of DDPG and TD3 depends on, as plain data, and back.
 
+use std::mem;
+
 use serde_json::json;
 use tch::{Device, Tensor};
 
@@ -54,28 +56,45 @@ impl Ddpg {
     /// What [`Algorithm::load_state`](crate::algorithms::Algorithm::load_state) does. Without a replay memory an empty
     /// one begins with the observations in hand.
     pub(super) fn take_state(&mut self, state: &State) -> Result<(), TrainerError> {
+        let mut old = None;
+        // One that is empty is filled: there may be no room for another.
+        if !self.replay.in_hand().is_empty() {
+            let spaces = (&self.obs_spec, &self.action_space);
+            let new = new_replay(&self.settings, spaces, self.num_envs)?;
+            old = Some(mem::replace(&mut self.replay, new));
+        }
+        let taken = self.take_into_empty(state);
+        if taken.is_err() {
+            match old {
+                Some(old) => self.replay = old,
+                None => self.replay.clear(),
+            }
+        }
+        taken
+    }
+
+    /// The same where the replay memory is empty, which a failure leaves in part.
+    fn take_into_empty(&mut self, state: &State) -> Result<(), TrainerError> {
         let mut progress: Progress = state.value(PROGRESS)?;
         let rng: String = state.value(RNG)?;
         let rng = serde_json::from_str(&rng).map_err(TrainerError::value(RNG))?;
         let optimizer_steps = state.value(OPTIMIZER_STEPS)?;
-        let spaces = (&self.obs_spec, &self.action_space);
-        let mut replay = new_replay(&self.settings, spaces, self.num_envs)?;
         if state.replay.is_empty() {
             // Gradient steps that a stop broke off have nothing to be taken on.
             progress.steps_to_learn %= self.settings.train_frequency;
         }
         if let Some(obs) = state.obs_in_hand(self.num_envs * self.obs_spec.num_bytes())? {
             if state.replay.is_empty() {
-                replay.restart(obs)?;
+                self.replay.restart(obs)?;
             } else {
                 let kind = obs_kind(&self.obs_spec);
                 let held = ReplayState::of_named(&state.replay, kind, &self.action_space)?;
-                replay.load(&held, obs)?;
+                self.replay.load(&held, obs)?;
             }
         }
         self.critics.load_state(state, &self.beside_critics())?;
         (self.policy.rng, self.policy.optimizer.steps) = (rng, optimizer_steps);
-        (self.replay, self.progress) = (replay, progress);
+        self.progress = progress;
         self.in_hand = InHand::new(self.num_envs * self.obs_spec.num_bytes());
         let device = self.critics.device();
         let terms = |name| {

@@ -1,6 +1,6 @@
 //! Everything that DQN's future depends on, as plain data, and back.
 
-use std::ops::Range;
+use std::{mem, ops::Range};
 
 use serde_json::json;
 use tch::{Device, Kind, Tensor};
@@ -66,11 +66,30 @@ impl Dqn {
     /// What [`Algorithm::load_state`](crate::algorithms::Algorithm::load_state) does; rank 0 has the replay memory
     /// of all. Without one each begins an empty one with the observations in hand.
     pub(super) fn take_state(&mut self, state: &State) -> Result<(), TrainerError> {
+        let mut old = None;
+        // One that is empty is filled: there may be no room for another.
+        if !self.replay.in_hand().is_empty() {
+            let (spaces, ranks) = ((&self.obs_spec, &self.action_space), &self.learner.ranks);
+            let new = new_replay(&self.settings, spaces, self.num_envs, ranks)?;
+            old = Some(mem::replace(&mut self.replay, new));
+        }
+        let taken = self.take_into_empty(state);
+        if taken.is_err() {
+            match old {
+                Some(old) => self.replay = old,
+                None => self.replay.clear(),
+            }
+        }
+        taken
+    }
+
+    /// The same where the replay memory is empty, which a failure leaves in part.
+    fn take_into_empty(&mut self, state: &State) -> Result<(), TrainerError> {
         let ranks = self.learner.ranks.clone();
         let mut progress: Progress = state.value("progress")?;
-        let spaces = (&self.obs_spec, &self.action_space);
-        let mut replay = new_replay(&self.settings, spaces, self.num_envs, &ranks)?;
-        let mut priorities = new_priorities(&self.settings, &replay, &ranks);
+        let targets = self.target_tensors();
+        let replay = &mut self.replay;
+        let mut priorities = new_priorities(&self.settings, replay, &ranks);
         let whole = match state.replay.as_slice() {
             [] => None,
             named => Some(ReplayState::of_named(
@@ -79,7 +98,7 @@ impl Dqn {
                 &self.action_space,
             )?),
         };
-        let held = replay_of_ranks::handed_out(&ranks, whole, &replay, self.num_envs)?;
+        let held = replay_of_ranks::handed_out(&ranks, whole, replay, self.num_envs)?;
         if held.is_none() {
             // Gradient steps that a stop broke off have nothing to be taken on.
             progress.steps_to_learn %= self.settings.train_frequency;
@@ -97,8 +116,8 @@ impl Dqn {
                 replay.restart(obs)?;
             }
         }
-        self.learner.load_state(state, &self.target_tensors())?;
-        (self.replay, self.priorities, self.progress) = (replay, priorities, progress);
+        self.learner.load_state(state, &targets)?;
+        (self.priorities, self.progress) = (priorities, progress);
         self.in_hand = InHand::new(self.num_envs * self.obs_spec.num_bytes());
         self.terms.clear();
         if let Some(terms) = state.tensor(TERMS) {

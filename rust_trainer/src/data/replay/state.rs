@@ -191,6 +191,14 @@ impl Replay {
         Ok(())
     }
 
+    /// Forgets all that is held.
+    pub(crate) fn clear(&mut self) {
+        self.steps = 0;
+        self.older.clear();
+        self.last.clear();
+        self.in_hand.clear();
+    }
+
     /// Rows that are written to by the time that so many steps are over.
     fn filled_rows(&self, steps: u64) -> usize {
         steps.saturating_add(1).min(self.rows as u64) as usize
