@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import fields
 from typing import Any, Literal, Unpack, get_args
 
@@ -18,6 +18,7 @@ from atari_wrappers.recipes import PRESETS, Recipe
 from atari_wrappers.recording.recorder import prepare_folders
 from atari_wrappers.request import request_batch
 from atari_wrappers.settings import Settings, merged
+from atari_wrappers.single_env import make_env
 from atari_wrappers.vector.env import VecEnv
 
 # What tells a call of EnvPool's `make`.
@@ -123,9 +124,9 @@ def make_vec(
     return VecEnv(request, backend)
 
 
-def _spelled_out() -> inspect.Signature:
-    """Return `make_vec`'s signature with each setting and its default in place of the keywords."""
-    plain = inspect.signature(make_vec)
+def _spelled_out(maker: Callable[..., Any]) -> inspect.Signature:
+    """Return the signature with each setting and its default in place of the keywords."""
+    plain = inspect.signature(maker)
     settings = [
         inspect.Parameter(
             field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=field.type
@@ -155,5 +156,7 @@ def _settings_text() -> str:
 
 
 # For `help` and for tools; texts and defaults stay written in one place.
-make_vec.__signature__ = _spelled_out()  # type: ignore[attr-defined]
-make_vec.__doc__ = f"{inspect.getdoc(make_vec)}\n{_settings_text()}\n"
+_maker: Any
+for _maker in (make_env, make_vec):
+    _maker.__signature__ = _spelled_out(_maker)
+    _maker.__doc__ = f"{inspect.getdoc(_maker)}\n{_settings_text()}\n"

@@ -91,8 +91,8 @@ class SettingKeywords(TypedDict, total=False):
 
     img_dir: Folder | None
     """Folder for every emulated RGB frame, as `out<env>-<frame>.png`; it is created with its
-    parents. A relative path is resolved when the env is made. Numbers continue after those of files
-    that are there. `None` writes nothing. Default: None.
+    parents. A relative path is resolved when the settings are made. Numbers continue after those of
+    files that are there. `None` writes nothing. Default: None.
     """
 
     video_dir: Folder | None

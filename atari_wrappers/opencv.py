@@ -27,7 +27,7 @@ def check_opencv() -> None:
     """Raise an `UnsupportedError` where OpenCV is not installed."""
     problem = problem_of_opencv()
     if problem is not None:
-        raise UnsupportedError(problem)
+        raise UnsupportedError(f'a game on ale-py: {problem}; backend="native" needs none')
 
 
 def to_gray(picture: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:

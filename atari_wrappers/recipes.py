@@ -30,6 +30,7 @@ EndPrecedence = Literal["both", "terminated", "truncated"]
 Seeding = Literal["hashed", "raw"]
 
 RAM_BYTES = 128
+LARGEST_SIDE = 4096
 # Of integers, where it is not 0.
 _MINIMA = {"frame_skip": 1, "frame_stack": 1}
 
@@ -180,6 +181,8 @@ def _screen_size(value: Any) -> tuple[int, int]:
     if len(sides) != 2:
         raise ValueError(f"screen_size must be a side or (height, width), not {value!r}")
     height, width = (check_count("screen_size", side, 1) for side in sides)
+    if max(height, width) > LARGEST_SIDE:
+        raise ValueError(f"screen_size must be at most {LARGEST_SIDE}, not {value!r}")
     return height, width
 
 

@@ -37,13 +37,18 @@ _MINIMA = {"record_every": 1, "num_players": 1}
 # What other libraries call them.
 _OTHER_WORDS = {
     "frameskip": "frame_skip",
+    "img_height": "screen_size",
+    "img_width": "screen_size",
     "max_num_frames_per_episode": "max_episode_frames",
     "num_stack": "frame_stack",
     "repeat_action_probability": "sticky_actions",
+    "reward_clip": "clip_reward",
+    "reward_clipping": "clip_reward",
     "stack_num": "frame_stack",
     "stack_size": "frame_stack",
     "terminal_on_life_loss": "episodic_life",
     "use_fire_reset": "fire_reset",
+    "vec_env_cls": "backend",
     "vectorization_mode": "backend",
 }
 
@@ -88,8 +93,8 @@ class Settings:
         num_players: 2 for two players against each other (Pong, Boxing, …): an env's observation,
             action and reward then have a first axis of 2.
         img_dir: Folder for every emulated RGB frame, as `out<env>-<frame>.png`; it is created with
-            its parents. A relative path is resolved when the env is made. Numbers continue after
-            those of files that are there. `None` writes nothing.
+            its parents. A relative path is resolved when the settings are made. Numbers continue
+            after those of files that are there. `None` writes nothing.
         video_dir: Folder for games, as `env<env>-game<n>.mp4`, in the same way; it needs
             `pip install "atari-wrappers[video]"`. `None` writes nothing.
         video_envs: Indices of the envs whose games go to `video_dir`; `None` for all.
@@ -262,7 +267,9 @@ def merged(settings: Settings | None, keywords: Mapping[str, Any]) -> Settings:
 def _hint(unknown: Sequence[str]) -> str:
     """Say what may have been meant."""
     if "seed" in unknown:
-        return ": the batch that is made takes seeds, reset(seed=...)"
+        return ": what is made takes seeds, reset(seed=...)"
+    if "num_envs" in unknown:
+        return ": one env is made; make_vec and gymnasium.make_vec make several"
     if "render_mode" in unknown:
         return ": what can draw, does so when render() asks"
     hidden = [name for name in unknown if name in Recipe.names()]

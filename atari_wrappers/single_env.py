@@ -8,12 +8,14 @@ from typing import Any, NoReturn, Unpack
 import gymnasium as gym
 import numpy as np
 
+from atari_wrappers.checks import check_count
 from atari_wrappers.errors import NotAnEnvError, UnsupportedError
 from atari_wrappers.game.env import AtariGame
-from atari_wrappers.game.native import NativeGame
+from atari_wrappers.game.native import NativeGame, obstacles
 from atari_wrappers.game.two_player import TwoPlayerGame
 from atari_wrappers.ids import PICTURES, EnvId, EnvSource
 from atari_wrappers.keywords import SettingKeywords
+from atari_wrappers.opencv import problem_of_opencv
 from atari_wrappers.recording.recorder import FRAMES_PER_SECOND, Recorded, make_recorder
 from atari_wrappers.request import EnvRequest, request_env
 from atari_wrappers.settings import Settings, merged
@@ -37,7 +39,8 @@ def make_env(
     Args:
         env_id: Any id that gymnasium knows, or a callable that makes an env.
         settings: How; the defaults if `None`. Settings of batches have no effect, except
-            `backend="native"`: `atari_core` then plays an Atari game, otherwise ale-py does.
+            `backend="native"`: `atari_core` then plays an Atari game. Otherwise ale-py does, but
+            for `"auto"` without OpenCV.
         env_index: The env's place in its batch, which names its images and videos.
         render_mode: "human" shows each step in a window, which needs pygame; else `render` returns
             the picture.
@@ -53,6 +56,7 @@ def make_env(
     """
     if render_mode not in (None, PICTURES, "human"):
         raise UnsupportedError(f'render_mode must be "{PICTURES}" or "human", not {render_mode!r}')
+    check_count("env_index", env_index, 0)
     request = request_env(env_id, merged(settings, overrides))
     env = build_env(request, env_index)
     if render_mode != "human":
@@ -70,7 +74,10 @@ def build_env(request: EnvRequest, env_index: int) -> gym.Env:
     settings = request.settings
     recorder = make_recorder(settings, env_index)
     on_frame = None if recorder is None else recorder.on_frame
-    if settings.backend == "native":
+    is_native = settings.backend == "native"
+    if settings.backend == "auto" and problem_of_opencv() is not None:
+        is_native = not any(obstacles(request))
+    if is_native:
         game: gym.Env = NativeGame(request, env_index, on_frame)
     else:
         game_class = AtariGame if settings.num_players == 1 else TwoPlayerGame
@@ -80,6 +87,8 @@ def build_env(request: EnvRequest, env_index: int) -> gym.Env:
 
 def _other(request: EnvRequest, env_index: int) -> gym.Env:
     env_id, settings = request.env_id, request.settings
+    if settings.backend == "native":
+        raise UnsupportedError(f'backend="native": `{env_id.name}` is no Atari game')
     env = _wrapped(_fresh(_made(env_id, settings)), settings)
     recorder = None
     if settings.img_dir is not None or settings.records_video(env_index):

@@ -218,6 +218,10 @@ def test_hints_name_what_there_is() -> None:
         make_env(GAME, colour="red")
     with pytest.raises(TypeError, match=r"render\(\) asks"):
         make_vec(GAME, 1, render_mode="human")
+    with pytest.raises(TypeError, match="no setting num_envs: one env is made; make_vec and"):
+        make_env(GAME, num_envs=8)
+    with pytest.raises(TypeError, match=r"\(did you mean screen_size, clip_reward\?\)"):
+        make_vec(GAME, 1, img_width=84, reward_clip=True)
     assert make_env(GAME, Settings(frame_stack=2), frame_skip=2).unwrapped.recipe.frame_skip == 2
     message = r"recipe=dataclasses.replace\(atari_wrappers.recipes.PRESETS\[...\], pooling=...\)"
     with pytest.raises(TypeError, match=message):

@@ -14,7 +14,7 @@ import numpy as np
 from gymnasium.vector.utils import batch_space
 
 from atari_wrappers.adapters.gymnasium import open_env, open_vec
-from atari_wrappers.adapters.shared import check_settings, info_rows
+from atari_wrappers.adapters.shared import check_batch, check_settings, info_rows
 from atari_wrappers.errors import ResetNeededError, UnsupportedError
 from atari_wrappers.recipes import Recipe
 from atari_wrappers.settings import Settings, merged
@@ -137,7 +137,7 @@ class RLlibVectorEnv(VectorEnv):
     """
 
     def __init__(self, venv: VecEnv) -> None:
-        check_settings(venv.settings, "RLlibVectorEnv", autoreset="same-step", keeps_obs=True)
+        check_batch(venv, "RLlibVectorEnv", autoreset="same-step", keeps_obs=True)
         self.venv = venv
         self._started: dict[int, tuple[np.ndarray, dict[str, Any]]] = {}
         space = venv.single_observation_space

@@ -9,6 +9,7 @@ import numpy as np
 
 from atari_wrappers.errors import UnsupportedError
 from atari_wrappers.settings import Settings
+from atari_wrappers.vector.env import VecEnv
 
 # These get names of their own in each interface, or say what a row's place says.
 _NOT_OF_A_ROW = frozenset({"env_id", "episode", "final_obs", "final_info"})
@@ -38,6 +39,13 @@ def check_settings(settings: Settings, library: str, *, autoreset: str, keeps_ob
             f"{library} keeps observations that a ring of buffers would overwrite; leave"
             f" obs_buffers at 0, not {settings.obs_buffers}"
         )
+
+
+def check_batch(venv: VecEnv, library: str, *, autoreset: str, keeps_obs: bool) -> None:
+    """Refuse a batch that is made, as `check_settings`, and one whose results are tensors."""
+    check_settings(venv.settings, library, autoreset=autoreset, keeps_obs=keeps_obs)
+    if hasattr(venv, "device"):
+        raise UnsupportedError(f'{library} takes arrays; leave output at "numpy", not "torch"')
 
 
 def info_rows(info: Mapping[str, Any], num_envs: int) -> list[dict[str, Any]]:

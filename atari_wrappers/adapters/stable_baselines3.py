@@ -9,11 +9,11 @@ from typing import Any, Unpack
 import gymnasium as gym
 import numpy as np
 
-from atari_wrappers.adapters.shared import check_settings, info_rows
+from atari_wrappers.adapters.shared import check_batch, info_rows
 from atari_wrappers.checks import SEED_END, checked_seed
 from atari_wrappers.errors import UnsupportedError
 from atari_wrappers.factory import make_vec
-from atari_wrappers.ids import listed, resolve
+from atari_wrappers.ids import EnvSource, listed, resolve
 from atari_wrappers.keywords import SettingKeywords
 from atari_wrappers.vector.checks import checked_indices
 from atari_wrappers.vector.env import VecEnv
@@ -31,13 +31,17 @@ except ImportError as error:
 
 
 def make_vec_env(
-    env_id: str, num_envs: int = 1, *, seed: int | None = None, **settings: Unpack[SettingKeywords]
+    env_id: EnvSource | Sequence[EnvSource],
+    num_envs: int | None = None,
+    *,
+    seed: int | None = None,
+    **settings: Unpack[SettingKeywords],
 ) -> StableBaselines3VecEnv:
     """Make a batch for stable-baselines3, by default preprocessed as its own `make_atari_env` does.
 
     Args:
-        env_id: Any id that gymnasium knows.
-        num_envs: How many envs.
+        env_id: Any id that gymnasium knows, or a callable that makes an env; or a list of them.
+        num_envs: How many envs; `None` for as many as are listed, or one.
         seed: Env `i` of the next reset gets `seed + i`; `None` for random seeds.
         **settings: Of `Settings`; for Atari games the default of `preset` is `"baselines"`.
 
@@ -88,10 +92,11 @@ class StableBaselines3VecEnv(sb3.VecEnv):
     """
 
     def __init__(self, venv: VecEnv) -> None:
-        check_settings(venv.settings, "stable-baselines3", autoreset="same-step", keeps_obs=False)
+        check_batch(venv, "stable-baselines3", autoreset="same-step", keeps_obs=False)
         self.venv = venv
         self._start = time.monotonic()
         super().__init__(venv.num_envs, venv.single_observation_space, venv.single_action_space)
+        self.metadata = {**self.metadata, **venv.metadata}
 
     def seed(self, seed: int | None = None) -> Sequence[int | None]:
         """Set the seeds of the next reset: `seed + i` for env `i`, or by chance if `None`.

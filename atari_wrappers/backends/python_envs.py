@@ -12,9 +12,9 @@ from typing import Any
 
 import gymnasium as gym
 import numpy as np
-from gymnasium.vector import VectorEnv
 
 from atari_wrappers.backends.base import Backend, Indices, Info, Out, Seeds, StepResult, Ticket
+from atari_wrappers.backends.extras import gathered
 from atari_wrappers.backends.restarts import Restarts
 from atari_wrappers.backends.results import RESERVED, ResultArrays
 from atari_wrappers.errors import UnsupportedError
@@ -153,13 +153,9 @@ class PythonEnvsBackend(Backend):
 
     def _add_extras(self, info: Info, indices: Sequence[int]) -> None:
         """Add what envs said beyond the record, as gymnasium's vector envs do, with masks."""
-        merger: VectorEnv = VectorEnv()
-        merger.num_envs = len(indices)
-        merged: Info = {}
-        for place, index in enumerate(indices):
-            extras = self.extras.pop(index, None)
-            if extras is not None:
-                merged = merger._add_info(merged, extras, place)
+        places = [place for place, index in enumerate(indices) if index in self.extras]
+        said = {place: self.extras.pop(indices[place]) for place in places}
+        merged = gathered(said, len(indices))
         if "final_info" in merged and "final_info" in info:
             info["final_info"] |= merged.pop("final_info")
             merged.pop("_final_info")

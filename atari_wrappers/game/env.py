@@ -13,7 +13,7 @@ from ale_py import ALEInterface
 from gymnasium.envs.registration import EnvSpec
 
 from atari_wrappers.checks import checked_integer, checked_seed
-from atari_wrappers.errors import ResetNeededError
+from atari_wrappers.errors import ClosedError, ResetNeededError
 from atari_wrappers.game.emulator import Emulator, OnFrame
 from atari_wrappers.game.pictures import make_observations
 from atari_wrappers.game.rules import GameRules
@@ -80,7 +80,7 @@ class AtariGame(SavedAnywhere, gym.Env[np.ndarray, Any]):
         self._emulator = self._emulator_class(env_id, recipe, on_frame)
         self._pictures = make_observations(self._emulator, recipe)
         self._rules = GameRules(self._emulator, recipe, self._pictures)
-        self._is_ready = False
+        self._is_ready = self._is_closed = False
         self._made_of, self._on_frame = (env_id, recipe, env_index), on_frame
         self._share_generator()
         spaces = spaces_of(recipe, len(self._emulator.actions), self.num_players)
@@ -121,6 +121,8 @@ class AtariGame(SavedAnywhere, gym.Env[np.ndarray, Any]):
         Returns:
             The observation, a fresh array, and its info.
         """
+        if self._is_closed:
+            raise ClosedError(f"reset of {self}: it was closed")
         seed = checked_seed(seed)
         super().reset(seed=seed)
         rules = self._rules
@@ -155,8 +157,11 @@ class AtariGame(SavedAnywhere, gym.Env[np.ndarray, Any]):
             ValueError: There is no such action.
             TypeError: It is no integer.
             ResetNeededError: The game is over, or none has begun.
+            ClosedError: The game was closed.
         """
         rules = self._rules
+        if self._is_closed:
+            raise ClosedError(f"step of {self}: it was closed")
         if not self._is_ready or rules.is_over:
             raise ResetNeededError(f"step of {self} without a game in play: call reset() first")
         raw_reward = rules.step(*self._console_action(action))
@@ -164,6 +169,10 @@ class AtariGame(SavedAnywhere, gym.Env[np.ndarray, Any]):
         reward = np.sign(raw_reward) if self.recipe.clip_reward else raw_reward
         info = self._info(raw_reward)
         return self._observation(), reward, terminated, truncated, info
+
+    def close(self) -> None:
+        """End the game."""
+        self._is_closed = True
 
     def _flags(self) -> tuple[bool, bool]:
         """Return what a learner is told of the step: whether it terminated, and was truncated."""

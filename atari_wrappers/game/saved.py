@@ -58,15 +58,16 @@ class SavedAnywhere(HasStates):
         if self._on_frame is not None:
             raise pickle.PicklingError(f"{self} cannot be copied: its frames go to a recording")
         state = self.save_state() if self._was_reset else None
-        spaces = {name: getattr(self, name) for name in ("action_space", "observation_space")}
-        return _made_again, (type(self), self._made_of, state, spaces)
+        names = ("action_space", "observation_space", "spec", "_np_random_seed")
+        kept = {name: getattr(self, name) for name in names}
+        return _made_again, (type(self), self._made_of, state, kept)
 
 
 def _made_again(
-    kind: Callable[..., Any], made_of: tuple[Any, ...], state: bytes | None, spaces: dict[str, Any]
+    kind: Callable[..., Any], made_of: tuple[Any, ...], state: bytes | None, kept: dict[str, Any]
 ) -> Any:
     game = kind(*made_of)
     if state is not None:
         game.restore_state(state)
-    vars(game).update(spaces)  # with their random numbers
+    vars(game).update(kept)  # the spaces with their random numbers
     return game

@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 import gymnasium as gym
+import numpy as np
 
 from atari_wrappers import forks
 from atari_wrappers.recording.files import FrameFiles, log_loss, prepare_folder
@@ -72,6 +73,11 @@ class Recorder:
         if self._images is None and videos is None:
             return
         picture = self._env.render()
+        problem = _problem_of(picture)
+        if problem is not None:
+            log_loss(str(self._env), TypeError(problem))
+            self.close()
+            return
         if videos is not None:
             videos.write(picture)
         if self._images is None:
@@ -90,9 +96,20 @@ class Recorder:
                 self._videos.end_game(is_over=True)
 
     def close(self) -> None:
-        """Give up the game in play."""
-        if self._videos is not None:
-            self._videos.end_game(is_over=False)
+        """Give up the game in play, and record nothing more."""
+        videos, self._videos, self._images = self._videos, None, None
+        if videos is not None:
+            videos.end_game(is_over=False)
+
+
+def _problem_of(picture: Any) -> str | None:
+    """Say what keeps a picture from being recorded, if anything."""
+    if not isinstance(picture, np.ndarray):
+        return f"render() returned no array, but {picture!r:.100}"
+    if picture.dtype != np.uint8 or picture.ndim != 3 or picture.shape[2] != 3:
+        seen = f"{picture.dtype} {list(picture.shape)}"
+        return f"render() returned {seen}, not uint8 [height, width, 3]"
+    return None
 
 
 class Recorded(gym.Wrapper[Any, Any, Any, Any]):
@@ -105,11 +122,22 @@ class Recorded(gym.Wrapper[Any, Any, Any, Any]):
 
     is_first_frame: bool
 
+    # What a game has without a recording, too.
+    _OF_THE_GAME = frozenset(
+        {"ale", "check_state", "get_action_meanings", "restore_state", "save_state"}
+    )
+
     def __init__(self, env: gym.Env, recorder: Recorder, *, by_steps: bool = False) -> None:
         super().__init__(env)
         self._recorder, self._by_steps = recorder, by_steps
         self.is_first_frame = False
         recorder.watch(self if by_steps else env)
+
+    def __getattr__(self, name: str) -> Any:
+        """Return what the game has under this name."""
+        if name in self._OF_THE_GAME:
+            return getattr(self.env, name)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def step(self, action: Any) -> EnvStep:
         """Step."""

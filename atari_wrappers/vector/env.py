@@ -131,6 +131,9 @@ class VecEnv(Batch):
         self.action_space = batch_space(self.single_action_space, num_envs)
         has_games = any(each.recipe is not None for each in request.envs)
         self._new_game = {NEW_GAME: True} if has_games and opened.takes_reset_options else {}
+        # Whose options are known: wrappers, and a server's envs, may have others.
+        is_open = bool(settings.wrappers) or backend.name == "remote"
+        self._are_games = not is_open and all(each.recipe is not None for each in request.envs)
         self._seeds = [-1] * num_envs
 
     def reset(  # type: ignore[override]  # infos of gymnasium's have any keys
@@ -189,6 +192,12 @@ class VecEnv(Batch):
             if options and not self._backend.takes_reset_options:
                 raise ValueError(
                     f'backend "{self.backend}" takes no reset options, not {sorted(options)}'
+                )
+            unknown = [name for name in options if self._are_games and name != NEW_GAME]
+            if unknown:
+                raise ValueError(
+                    f"a reset of Atari games has no option {', '.join(map(repr, unknown))};"
+                    f' there are "{NEW_GAME}" and "reset_mask"'
                 )
             indices = None
             if mask is not None:

@@ -15,7 +15,7 @@ class EpisodeRecord(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     """Add to each info what `AtariGame` says of a game, for an env that hides no frames.
 
     - `raw_reward`: float, this step's; 0 at a reset.
-    - `lives`: int, those left; 0 where the env has none.
+    - `lives`: int, those left; 0 where the env says none, or no integer.
     - `game_terminated`, `game_truncated`: bool, as the step's own flags.
     - `episode_return`, `episode_length`, `episode_frames`: float, int, int: the sum of the rewards,
       and the steps (which are the frames, too), from the reset to this step.
@@ -44,10 +44,11 @@ class EpisodeRecord(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     def _report(
         self, info: dict[str, Any], raw_reward: float, terminated: bool, truncated: bool
     ) -> dict[str, Any]:
+        lives = info.get("lives")
         return {
             **info,
             "raw_reward": raw_reward,
-            "lives": int(info.get("lives", 0)),
+            "lives": int(lives) if isinstance(lives, int | np.integer) else 0,
             "game_terminated": terminated,
             "game_truncated": truncated,
             "episode_return": self._return,

@@ -1,11 +1,10 @@
-"""Losses, gradients, advantages and optimizer steps, calculated by PyTorch alone.
+"""Losses, gradients and optimizer steps, calculated by PyTorch alone.
 
 Run by `oracle.rs` as `python oracle.py FOLDER`; writes the inputs and PyTorch's answers as
-safetensors. Nothing here is shared with the trainer: advantages are the double sum of the paper's
-definition, the rest is `torch.nn`, `torch.distributions`, `torch.optim`, and
-TensorFlow's RMSProp written out. All in float64, so that
-what differs is the trainer's rounding alone (PyTorch's float32 norm of a large gradient is itself
-off by 1e-5 and more).
+safetensors. Nothing here is shared with the trainer: it is `torch.nn`, `torch.distributions`,
+`torch.optim`, and TensorFlow's RMSProp written out. All in float64, so that what differs is the
+trainer's rounding alone (PyTorch's float32 norm of a large gradient is itself off by 1e-5 and
+more).
 """
 
 import sys
@@ -141,29 +140,6 @@ def losses(folder: Path) -> None:
     save(out, folder / "losses.safetensors")
 
 
-def advantages(folder: Path) -> None:
-    """A_t = Σ_k (γλ)^k δ_{t+k}, ending where the episode does (Schulman et al. 2016, eq. 16)."""
-    steps, envs, gamma, lam = 37, 5, 0.99, 0.95
-    rewards, values = single(torch.randn(steps, envs)), single(torch.randn(steps + 1, envs))
-    dones = torch.rand(steps, envs) < 0.15
-    delta = rewards + gamma * values[1:] * ~dones - values[:-1]
-    result = torch.zeros(steps, envs)
-    for env in range(envs):
-        for start in range(steps):
-            for k in range(steps - start):
-                result[start, env] += (gamma * lam) ** k * delta[start + k, env]
-                if dones[start + k, env]:
-                    break
-    out = {
-        "rewards": rewards.flatten(),
-        "values": values[:-1].flatten(),
-        "last_values": values[-1].clone(),
-        "dones": dones.to(torch.uint8).flatten(),
-        "advantages": result.flatten(),
-    }
-    save(out, folder / "advantages.safetensors")
-
-
 def tensorflow_rms_prop(
     parameter: torch.Tensor,
     square: torch.Tensor | None,
@@ -295,6 +271,5 @@ if __name__ == "__main__":
     torch.set_num_threads(2)
     target = Path(sys.argv[1])
     losses(target)
-    advantages(target)
     optimizers(target)
     impala(target)

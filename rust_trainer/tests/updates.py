@@ -73,13 +73,8 @@ class Agent:
 
     def cell(self, x: Tensor, state: State) -> State:
         """One step of the LSTM: h and c behind it."""
-        hidden, cell = state
-        weights = [self.weights[f"lstm.{name}"] for name in ("weight_ih", "bias_ih")]
-        gates = linear(x, *weights)
-        weights = [self.weights[f"lstm.{name}"] for name in ("weight_hh", "bias_hh")]
-        i, f, g, o = (gates + linear(hidden, *weights)).chunk(4, 1)
-        cell = f.sigmoid() * cell + i.sigmoid() * g.tanh()
-        return o.sigmoid() * cell.tanh(), cell
+        names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
+        return torch.lstm_cell(x, state, *(self.weights[f"lstm.{name}"] for name in names))
 
     def __call__(self, obs: Tensor) -> Outputs:
         """The policy and the values of a batch of observations by themselves."""

@@ -24,6 +24,7 @@ import numpy as np
 from harness import RESULTS
 from learning_curves import Key, Runs, Table, draw, estimate, summarize
 from numpy.typing import NDArray
+from scipy.stats import t
 
 ATARI = ["--backend", "native", "--precision", "auto"]
 GAMES = {
@@ -61,11 +62,8 @@ def found(folder: Path) -> Iterator[tuple[Key, Path]]:
 
 def student(differences: NDArray[np.float64]) -> float:
     """Return half of the 95 % interval of a mean of so few differences."""
-    quantiles = {2: 12.706, 3: 4.303, 4: 3.182, 5: 2.776, 6: 2.571, 7: 2.447, 8: 2.365, 9: 2.306}
     count = len(differences)
-    if count not in quantiles:
-        sys.exit(f"the interval of the difference is known for 2 to 9 seeds, not for {count}")
-    return quantiles[count] * float(differences.std(ddof=1)) / float(np.sqrt(count))
+    return float(t.ppf(0.975, count - 1) * differences.std(ddof=1) / np.sqrt(count))
 
 
 def report(runs: Runs) -> None:

@@ -261,3 +261,16 @@ def test_batches_that_it_would_get_wrong_are_refused(
 ) -> None:
     with pytest.raises(UnsupportedError, match=says):
         StableBaselines3VecEnv(open_vec("PongNoFrameskip-v4", 2, **settings))
+
+
+def test_batches_of_tensors_are_refused() -> None:
+    with pytest.raises(UnsupportedError, match='leave output at "numpy", not "torch"'):
+        make_vec_env("PongNoFrameskip-v4", 2, output="torch")
+
+
+def test_a_list_has_an_env_for_each_and_pictures_their_rate(
+    open_env: Callable[..., StableBaselines3VecEnv],
+) -> None:
+    envs = open_env(["PongNoFrameskip-v4", "PongNoFrameskip-v4"])
+    assert (envs.num_envs, envs.metadata["render_fps"]) == (2, 15)
+    assert open_env("PongNoFrameskip-v4").num_envs == 1

@@ -260,17 +260,6 @@ def test_what_is_wrong_in_a_file_is_named(trainer: Trainer) -> None:
     assert 'setting `seed` = "3" must be a whole number' in err
 
 
-def test_a_checkpoint_is_no_run_to_go_on_with(
-    trainer: Trainer, trained: Callable[..., Path]
-) -> None:
-    trained(*INVADERS_RUN)
-    checkpoint = "runs/run/checkpoints/step-000000000016.safetensors"
-    before = (trainer.folder / checkpoint).read_bytes()
-    _, err = trainer.run("train", "--resume", checkpoint, "--total-steps", 32, status=1)
-    assert "`runs/run`" in err
-    assert (trainer.folder / checkpoint).read_bytes() == before
-
-
 def test_a_finished_run_is_resumed_with_the_total_that_it_had(trainer: Trainer) -> None:
     trainer.run("train", "--run-name", "run", *CARTPOLE, "--total-steps", 1000)
     out, _ = trainer.run("train", "--resume", "runs/run", "--total-steps", 1000)

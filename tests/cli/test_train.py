@@ -136,19 +136,6 @@ def test_a_signal_stops_at_a_checkpoint(
     assert steps[-1] == stopped_at + 1024
 
 
-def test_the_command_line_wins_over_the_file(trainer: Trainer) -> None:
-    text = 'env_id = "CartPole-v1"\nalgorithm = "a2c"\nnum_envs = 3\ngamma = 0.5\n'
-    (trainer.folder / "a.toml").write_text(text)
-    trainer.run(
-        "train", "--config", "a.toml", "--run-name", "run", "--gamma", 0.9, "--total-steps", 15
-    )
-    settings = tomllib.loads((trainer.folder / "runs/run/settings.toml").read_text())
-    used = [
-        settings[name] for name in ("algorithm", "num_envs", "num_steps", "gamma", "learning_rate")
-    ]
-    assert used == ["a2c", 3, 5, 0.9, 7e-4]
-
-
 def test_a_preset_gives_way_to_the_file_and_the_file_to_the_command_line(trainer: Trainer) -> None:
     (trainer.folder / "a.toml").write_text("num_envs = 3\ngamma = 0.5\ntotal_steps = 9\n")
     arguments = ["--config", "a.toml", "--run-name", "run", "--gamma", 0.9, "--num-steps", 1]

@@ -9,6 +9,7 @@ import gymnasium as gym
 import pytest
 
 from atari_wrappers import UnsupportedError, VecEnv, make_env, make_vec, opencv
+from atari_wrappers.game.native import NativeGame
 from atari_wrappers.wrappers import WarpFrame
 
 GAME = "PongNoFrameskip-v4"
@@ -32,8 +33,12 @@ def test_what_shows_no_pictures_needs_none(open_vec: Callable[..., VecEnv]) -> N
     open_vec("CartPole-v1", 1, backend="sync").reset()
 
 
+def test_a_single_game_is_played_without_it() -> None:
+    assert isinstance(make_env(GAME).unwrapped, NativeGame)
+
+
 def test_single_environments_say_so() -> None:
-    with pytest.raises(UnsupportedError, match=REMEDY):
-        make_env(GAME)
+    with pytest.raises(UnsupportedError, match=REMEDY + '; backend="native" needs none'):
+        make_env(GAME, backend="sync")
     with pytest.raises(UnsupportedError, match=REMEDY):
         WarpFrame(gym.make(GAME))

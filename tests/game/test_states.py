@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import games
+import gymnasium as gym
 import numpy as np
 import pytest
 from games import make_game
@@ -216,7 +217,9 @@ def test_copies_play_the_same_game(copied: Callable[[AtariGame], AtariGame]) -> 
     fresh = copied(game)
     assert fresh.reset(seed=1)[1] == game.reset(seed=1)[1]
     play(game, 20, seed=3)
+    game.spec = gym.spec("ALE/Breakout-v5")
     twin = copied(game)
+    assert (twin.spec, twin.np_random_seed) == (game.spec, game.np_random_seed)
     assert twin.action_space.sample() == game.action_space.sample()
     game.step(1)
     assert twin.frame_number < game.frame_number

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -16,7 +17,7 @@ import pytest
 from backends import LOCAL, OPEN, TWIN
 from videos import names, read_video
 
-from atari_wrappers import Settings, VecEnv, make_env
+from atari_wrappers import ClosedError, Settings, VecEnv, make_env
 from atari_wrappers.recording.video import VideoFile
 
 GAME = "PongNoFrameskip-v4"
@@ -248,3 +249,49 @@ def test_games_of_a_mode_that_takes_frames_to_choose_are_told_apart(
     assert names(tmp_path) == ["env0-game0.mp4", "env0-game1.mp4"]
     for name in names(tmp_path):
         assert len(read_video(tmp_path / name)[0]) == 12
+
+
+@pytest.mark.parametrize(
+    ("picture", "problem"),
+    [
+        (None, "returned no array, but None"),
+        (np.zeros((4, 6, 3)), r"returned float64 \[4, 6, 3\], not uint8"),
+        (np.zeros((4, 6, 4), np.uint8), r"returned uint8 \[4, 6, 4\], not uint8"),
+    ],
+)
+def test_pictures_that_are_none_stop_no_env(
+    picture: Any, problem: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    env = make_env("peer_envs:Box-v0", img_dir=tmp_path / "f", video_dir=tmp_path / "v")
+    env.unwrapped.render = lambda: picture
+    with caplog.at_level(logging.WARNING):
+        env.reset(seed=0)
+        for _ in range(3):
+            env.step(env.action_space.sample())
+        env.close()
+    [line] = [record.getMessage() for record in caplog.records]
+    assert re.search(f"the recording .* is lost: TypeError: render.. {problem}", line), line
+    assert not list((tmp_path / "f").iterdir()) + list((tmp_path / "v").iterdir())
+
+
+def test_a_recorded_game_has_what_a_game_has(tmp_path: Path) -> None:
+    with make_env(GAME, video_dir=tmp_path) as env:
+        env.reset(seed=1)
+        state = env.save_state()
+        ram = env.ale.getRAM()
+        env.step(0)
+        env.restore_state(state)
+        np.testing.assert_array_equal(env.ale.getRAM(), ram)
+        assert env.get_action_meanings()[0] == "NOOP"
+        assert not hasattr(env, "nothing")
+
+
+def test_a_game_that_was_closed_plays_and_records_no_more(tmp_path: Path) -> None:
+    env = make_env(GAME, video_dir=tmp_path, backend="sync")
+    env.reset(seed=1)
+    env.step(0)
+    env.close()
+    for call in (lambda: env.step(0), env.reset):
+        with pytest.raises(ClosedError, match="it was closed"):
+            call()
+    assert names(tmp_path) == ["env0-game0.mp4"]

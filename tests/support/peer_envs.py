@@ -75,6 +75,14 @@ class TalkingEnv(CountingEnv):
         return *super().step(action)[:4], Note(action=int(action))
 
 
+class HearingEnv(CountingEnv):
+    """A counter whose infos hold an array as long as its steps and the action together."""
+
+    def step(self, action: int) -> Result:
+        result = super().step(action)
+        return *result[:4], {"heard": np.zeros(self.count + int(action))}
+
+
 class SpaceEnv(gym.Env):
     """Observes and acts in one space, with random rewards; an episode has four steps."""
 
@@ -118,3 +126,4 @@ for _name, _space in SPACES.items():
 gym.register("Text-v0", SpaceEnv, kwargs={"space": gym.spaces.Text(8)})
 gym.register("Counting-v0", CountingEnv)
 gym.register("Talking-v0", TalkingEnv)
+gym.register("Hearing-v0", HearingEnv, kwargs={"max_count": 10})

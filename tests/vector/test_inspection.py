@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 from collections.abc import Callable
 from pathlib import Path
@@ -322,3 +323,11 @@ def test_plain_states_are_those_of_games_alone(backend: str, open_vec: OpenVec) 
         with pytest.raises(UnsupportedError, match="are pickles"):
             call()
     vec.restore_state(states)
+
+
+def test_an_env_of_another_process_has_no_copies(open_vec: Callable[..., VecEnv]) -> None:
+    vec = open_vec("CartPole-v1", 1, backend="async")
+    [env] = vec.get_sub_environments()
+    for copied in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(TypeError, match=r"RemoteEnv\(0\) cannot be copied or pickled"):
+            copied(env)

@@ -57,6 +57,11 @@ def test_options_that_mean_nothing_are_refused(open_vec: OpenVec) -> None:
     with pytest.raises(ValueError, match=r"takes no reset options, not \['mode'\]"):
         vec.reset(options={"mode": 1})
     vec.reset()  # a mistake in a call closes nothing
+    vec = open_vec(GAME, 2, backend="sync")
+    vec.reset(seed=0, options={"new_game": True})
+    with pytest.raises(ValueError, match="no option 'reset_maks'; there are"):
+        vec.reset(options={"reset_maks": np.array([True, False])})
+    assert vec.step([0, 0])[4]["episode_length"].tolist() == [1, 1]
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

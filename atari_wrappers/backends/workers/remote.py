@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 from functools import partial
-from typing import Any
+from typing import Any, NoReturn
 
 import gymnasium as gym
 import numpy as np
@@ -84,6 +84,10 @@ class RemoteEnv:
                 f" call set_attr({name!r}, value)"
             )
         super().__setattr__(name, value)
+
+    def __reduce_ex__(self, _: Any) -> NoReturn:
+        """Refuse to be copied or pickled."""
+        raise TypeError(f"{self!r} cannot be copied or pickled; its save_state can be kept")
 
     def __repr__(self) -> str:
         """Name the env."""

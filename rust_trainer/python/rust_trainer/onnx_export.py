@@ -127,7 +127,7 @@ def _metadata(policy: Policy) -> dict[str, str]:
 
 
 def _finite(value: Any) -> Any:
-    """Return what JSON can say of a value: numbers that are not finite, such as bounds, are `None`."""
+    """Return a value as JSON has it: numbers that are not finite, such as bounds, are `None`."""
     if isinstance(value, dict):
         return {name: _finite(inner) for name, inner in value.items()}
     if isinstance(value, list | tuple):
