@@ -13,8 +13,8 @@ def gathered(infos: Mapping[int, dict[str, Any]], count: int) -> dict[str, Any]:
 
     As with gymnasium's `VectorEnv._add_info`, numbers become an array of numbers, arrays of one
     shape and type an array with a first axis more, dicts a dict of such arrays, and anything else
-    an array of objects. So does what differs in kind from env to env, which gymnasium rounds or
-    fails at.
+    an array of objects. What differs from env to env, which gymnasium rounds or fails at, becomes
+    an array of numbers that holds all of them, or one of objects.
     """
     result: dict[str, Any] = {}
     for name in dict.fromkeys(name for info in infos.values() for name in info):

@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Say what `serve` takes."""
     add = parser.add_argument
     add("env_id", nargs="+", help="an id of gymnasium's; or one for each env")
-    add("--num-envs", type=int, help="of each client at most (1, or as many as are listed)")
+    add("--num-envs", type=int, help="most envs of a client (default: as many as ids)")
     add(
         "--set",
         action="append",
@@ -60,7 +60,7 @@ def add_server_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--tls-cert", type=Path, help="PEM file of certificates, for other machines")
     add("--tls-key", type=Path, help="PEM file of the certificate's key")
-    add("--max-clients", type=int, default=16, help="at the same time (%(default)s)")
+    add("--max-clients", type=int, default=16, help="most clients at a time (%(default)s)")
     add(
         "--idle-timeout",
         type=float,

@@ -327,7 +327,10 @@ def measure(part: str, rounds: int, threads: int) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__,
+        epilog="On a GPU: `bench gpu`, `gpu-algorithms` and `gpu-record`, each with its --help.",
+    )
     parser.add_argument(
         "parts", nargs="*", metavar="PART", help=f"of: {', '.join(PARTS | PROGRAMS)}"
     )

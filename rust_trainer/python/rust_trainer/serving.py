@@ -185,7 +185,9 @@ def run(arguments: list[str]) -> int:
     parser.add_argument(
         "--agent", type=int, help="whose policy, from 0 on, where each of several agents has one"
     )
-    parser.add_argument("--torch-threads", type=int, default=1, help="that compute (%(default)s)")
+    parser.add_argument(
+        "--torch-threads", type=int, default=1, help="threads that compute (%(default)s)"
+    )
     add_server_arguments(parser)
     given = parser.parse_args(arguments)
     torch.set_num_threads(max(given.torch_threads, 1))

@@ -1,14 +1,12 @@
 //! Everything that the future of DDPG and TD3 depends on, as plain data, and back.
 
-use std::mem;
-
 use serde_json::json;
 use tch::{Device, Tensor};
 
 use super::{Ddpg, new_replay};
 use crate::{
     algorithms::{in_hand::InHand, progress::Progress, state::State},
-    data::ReplayState,
+    data::{Replay, ReplayState},
     error::TrainerError,
     nn::Params,
     tensors::{obs_kind, obs_tensor},
@@ -56,21 +54,16 @@ impl Ddpg {
     /// What [`Algorithm::load_state`](crate::algorithms::Algorithm::load_state) does. Without a replay memory an empty
     /// one begins with the observations in hand.
     pub(super) fn take_state(&mut self, state: &State) -> Result<(), TrainerError> {
-        let mut old = None;
-        // One that is empty is filled: there may be no room for another.
-        if !self.replay.in_hand().is_empty() {
-            let spaces = (&self.obs_spec, &self.action_space);
-            let new = new_replay(&self.settings, spaces, self.num_envs)?;
-            old = Some(mem::replace(&mut self.replay, new));
-        }
-        let taken = self.take_into_empty(state);
-        if taken.is_err() {
-            match old {
-                Some(old) => self.replay = old,
-                None => self.replay.clear(),
-            }
-        }
-        taken
+        let new = |ddpg: &Self| {
+            let spaces = (&ddpg.obs_spec, &ddpg.action_space);
+            new_replay(&ddpg.settings, spaces, ddpg.num_envs)
+        };
+        Replay::filled_of(
+            self,
+            |ddpg| &mut ddpg.replay,
+            new,
+            |ddpg| ddpg.take_into_empty(state),
+        )
     }
 
     /// The same where the replay memory is empty, which a failure leaves in part.

@@ -1,6 +1,6 @@
 //! Everything that DQN's future depends on, as plain data, and back.
 
-use std::{mem, ops::Range};
+use std::ops::Range;
 
 use serde_json::json;
 use tch::{Device, Kind, Tensor};
@@ -8,7 +8,7 @@ use tch::{Device, Kind, Tensor};
 use super::{Dqn, new_priorities, new_replay, of_all, replay_of_ranks};
 use crate::{
     algorithms::{in_hand::InHand, progress::Progress, state::State},
-    data::{Priorities, ReplayState},
+    data::{Priorities, Replay, ReplayState},
     error::TrainerError,
     ranks::Ranks,
     tensors::{obs_kind, obs_tensor, to_vec},
@@ -66,21 +66,16 @@ impl Dqn {
     /// What [`Algorithm::load_state`](crate::algorithms::Algorithm::load_state) does; rank 0 has the replay memory
     /// of all. Without one each begins an empty one with the observations in hand.
     pub(super) fn take_state(&mut self, state: &State) -> Result<(), TrainerError> {
-        let mut old = None;
-        // One that is empty is filled: there may be no room for another.
-        if !self.replay.in_hand().is_empty() {
-            let (spaces, ranks) = ((&self.obs_spec, &self.action_space), &self.learner.ranks);
-            let new = new_replay(&self.settings, spaces, self.num_envs, ranks)?;
-            old = Some(mem::replace(&mut self.replay, new));
-        }
-        let taken = self.take_into_empty(state);
-        if taken.is_err() {
-            match old {
-                Some(old) => self.replay = old,
-                None => self.replay.clear(),
-            }
-        }
-        taken
+        let new = |dqn: &Self| {
+            let (spaces, ranks) = ((&dqn.obs_spec, &dqn.action_space), &dqn.learner.ranks);
+            new_replay(&dqn.settings, spaces, dqn.num_envs, ranks)
+        };
+        Replay::filled_of(
+            self,
+            |dqn| &mut dqn.replay,
+            new,
+            |dqn| dqn.take_into_empty(state),
+        )
     }
 
     /// The same where the replay memory is empty, which a failure leaves in part.

@@ -1,6 +1,6 @@
 //! A replay memory as plain tensors, and back.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, mem};
 
 use tch::{Kind, Tensor};
 use vec_env::ActionSpace;
@@ -191,8 +191,31 @@ impl Replay {
         Ok(())
     }
 
+    /// Lets `fill` fill the memory that `of` has, if that is empty, for there may be no room for another; else a `new`
+    /// one in its place. Where `fill` fails, the memory is as it was.
+    pub(crate) fn filled_of<A>(
+        of: &mut A,
+        memory: impl Fn(&mut A) -> &mut Self,
+        new: impl Fn(&A) -> Result<Self, TrainerError>,
+        fill: impl FnOnce(&mut A) -> Result<(), TrainerError>,
+    ) -> Result<(), TrainerError> {
+        let mut old = None;
+        if !memory(of).in_hand.is_empty() {
+            let new = new(of)?;
+            old = Some(mem::replace(memory(of), new));
+        }
+        let filled = fill(of);
+        if filled.is_err() {
+            match old {
+                Some(old) => *memory(of) = old,
+                None => memory(of).clear(),
+            }
+        }
+        filled
+    }
+
     /// Forgets all that is held.
-    pub(crate) fn clear(&mut self) {
+    fn clear(&mut self) {
         self.steps = 0;
         self.older.clear();
         self.last.clear();
