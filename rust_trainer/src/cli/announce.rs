@@ -14,7 +14,7 @@ use crate::{
     parallel::Threads,
     processor,
     ranks::Ranks,
-    report::format::of_agents,
+    report::format::{of_agents, of_games},
     run::{Counters, Outcome, Run, Summary, machine},
     settings::{Precision, RunSettings, Settings},
     stop::StopRequest,
@@ -40,7 +40,11 @@ pub(super) fn announce(
         settings.env.env_id,
         settings.algorithm.algorithm().name().to_uppercase(),
         environments(settings),
-        stepped_by(run.env.backend(), envs::env_threads(settings)),
+        stepped_by(
+            run.env.backend(),
+            settings.env.num_envs,
+            envs::env_threads(settings)
+        ),
         run.algorithm.num_params(),
         computed_in(settings, precision, device, run),
         match (device, threads) {
@@ -87,7 +91,7 @@ fn environments(settings: &Settings) -> String {
             "{} agents in each of {} environments",
             settings.env.num_agents, settings.env.num_envs
         ),
-        1 => format!("{} environments", settings.env.num_envs),
+        1 => counted(settings.env.num_envs),
         players => {
             let count = settings.env.num_envs;
             let of_all = format!("self-play of {players} in {count} environments");
@@ -99,14 +103,22 @@ fn environments(settings: &Settings) -> String {
     }
 }
 
-/// Where environments run: the backend chosen is never a secret.
-fn stepped_by(backend: &str, count: i64) -> String {
-    match (backend, count) {
+fn counted(environments: usize) -> String {
+    match environments {
+        1 => "1 environment".to_owned(),
+        count => format!("{count} environments"),
+    }
+}
+
+/// Where so many environments run: the backend chosen is never a secret.
+fn stepped_by(backend: &str, environments: usize, threads: i64) -> String {
+    match (backend, threads) {
         ("ale" | "native", 1) => format!("on a thread ({backend})"),
-        ("ale" | "native", _) => format!("on {count} threads ({backend})"),
+        ("ale" | "native", _) => format!("on {threads} threads ({backend})"),
         ("async", 1) => "in a worker process (async)".to_owned(),
-        ("async", _) => format!("in {count} worker processes (async)"),
+        ("async", _) => format!("in {threads} worker processes (async)"),
         ("remote", _) => "on a server (remote)".to_owned(),
+        _ if environments == 1 => format!("in this process ({backend})"),
         _ => format!("one after another ({backend})"),
     }
 }
@@ -123,15 +135,17 @@ pub(super) fn evaluate_in(run: &mut Run, env: Option<Box<dyn VecEnv>>) -> Result
         ..
     } = run.settings.run;
     say(format_args!(
-        "evaluation every {eval_every} agent steps: {eval_episodes} games, {}, {} environments {}",
+        "evaluation every {eval_every} agent steps: {}, {}, {} {}",
+        of_games(eval_episodes as u64),
         if eval_greedy {
             "the best actions"
         } else {
             "actions drawn"
         },
-        env.num_envs(),
+        counted(env.num_envs()),
         stepped_by(
             env.backend(),
+            env.num_envs(),
             envs::env_threads(&run.settings).min(env.num_envs() as i64)
         ),
     ));
