@@ -12,7 +12,7 @@ from typing import Any, Literal, Unpack, get_args
 from atari_wrappers.attribute_docs import attribute_docs
 from atari_wrappers.backends import choose_backend
 from atari_wrappers.checks import check_choice
-from atari_wrappers.ids import EnvSource
+from atari_wrappers.ids import EnvSource, listed
 from atari_wrappers.keywords import SettingKeywords
 from atari_wrappers.recipes import PRESETS, Recipe
 from atari_wrappers.recording.recorder import prepare_folders
@@ -99,7 +99,8 @@ def make_vec(
         **overrides: Any setting of `Settings`, which documents them.
 
     Returns:
-        The batch; its class documents what it observes.
+        The batch; its class documents what it observes. `gymnasium.make_vec(vec.spec)` makes
+        another.
 
     Raises:
         UnknownEnvError: (a `ValueError`) Nothing is registered under the id.
@@ -120,8 +121,16 @@ def make_vec(
     if output == "torch":
         from atari_wrappers.vector.torch_env import TorchVecEnv
 
-        return TorchVecEnv(request, backend, device)
-    return VecEnv(request, backend)
+        vec: VecEnv = TorchVecEnv(request, backend, device)
+    else:
+        vec = VecEnv(request, backend)
+    keywords: dict[str, Any] = {"num_envs": vec.num_envs, **settings.given}
+    if not isinstance(env_id, str):
+        keywords["env_id"] = list(listed(env_id))
+    if output == "torch":
+        keywords |= {"output": output, "device": str(device)}
+    vec.spec = request.env_id.spec_with(keywords)
+    return vec
 
 
 def _spelled_out(maker: Callable[..., Any]) -> inspect.Signature:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import difflib
 import importlib
 import os
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +24,9 @@ EnvSource = str | Callable[..., gym.Env]
 
 PICTURES = "rgb_array"
 
-# What makes the env of an id that `adapters.gymnasium` has registered.
+# What makes the env, and the batch, of an id that `adapters.gymnasium` has registered.
 OUR_ENTRY_POINT = "atari_wrappers.adapters.gymnasium:open_env"
+OUR_VECTOR_ENTRY_POINT = "atari_wrappers.adapters.gymnasium:open_vec"
 
 # What the settings of this package decide, so that the id's own choice is replaced.
 _DECIDED_BY_SETTINGS = frozenset(
@@ -80,6 +81,20 @@ class EnvId:
     def kwargs(self) -> dict[str, Any]:
         """The keywords that the id hands to what makes the env; a callable has none."""
         return {} if self.spec is None else self.spec.kwargs
+
+    def spec_with(self, keywords: Mapping[str, Any]) -> EnvSpec | None:
+        """Return the spec of which gymnasium makes what we make of the id with these keywords."""
+        if self.spec is None:
+            return None
+        return replace(
+            self.spec,
+            entry_point=OUR_ENTRY_POINT,
+            vector_entry_point=OUR_VECTOR_ENTRY_POINT,
+            order_enforce=False,
+            disable_env_checker=True,
+            max_episode_steps=None if self.is_atari else self.spec.max_episode_steps,
+            kwargs={"env_id": self.name, **keywords},
+        )
 
     @property
     def sticky_actions(self) -> float:

@@ -201,6 +201,12 @@ class Settings:
         object.__setattr__(self, name, value)
 
     @property
+    def given(self) -> dict[str, Any]:
+        """The settings that differ from their defaults."""
+        values = {field.name: (getattr(self, field.name), field.default) for field in fields(self)}
+        return {name: value for name, (value, default) in values.items() if value != default}
+
+    @property
     def parts(self) -> dict[str, Any]:
         """The parts of a recipe that were set alone."""
         parts = {name: getattr(self, name) for name in _PARTS}

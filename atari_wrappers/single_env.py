@@ -34,7 +34,7 @@ def make_env(
     """Make one environment, in the same way as those of a batch.
 
     An Atari game observes uint8 `[frame_stack, height, width]`, oldest frame first; other envs keep
-    their observations. `VecEnv` documents the infos.
+    their observations. `VecEnv` documents the infos. `gymnasium.make(env.spec)` makes another.
 
     Args:
         env_id: Any id that gymnasium knows, or a callable that makes an env.
@@ -59,6 +59,11 @@ def make_env(
     check_count("env_index", env_index, 0)
     request = request_env(env_id, merged(settings, overrides))
     env = build_env(request, env_index)
+    keywords = {"env_index": env_index, "render_mode": render_mode, **request.settings.given}
+    spec = request.env_id.spec_with(keywords)
+    if spec is not None:
+        spec.max_episode_steps = None  # the wrapper that counts them says so
+        env.unwrapped.spec = spec
     if render_mode != "human":
         return env
     if env.render_mode != PICTURES:

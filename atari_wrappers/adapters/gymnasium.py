@@ -11,8 +11,8 @@ from typing import Any, Unpack
 import gymnasium as gym
 
 from atari_wrappers.errors import UnsupportedError
-from atari_wrappers.factory import make_vec
-from atari_wrappers.ids import OUR_ENTRY_POINT, resolve
+from atari_wrappers.factory import EnvSources, make_vec
+from atari_wrappers.ids import OUR_ENTRY_POINT, OUR_VECTOR_ENTRY_POINT, EnvSource, resolve
 from atari_wrappers.keywords import SettingKeywords
 from atari_wrappers.settings import merged
 from atari_wrappers.single_env import make_env
@@ -52,30 +52,25 @@ def register(env_id: str, name: str | None = None, **settings: Unpack[SettingKey
     return name
 
 
-def open_env(
-    env_id: str, render_mode: str | None = None, **settings: Unpack[SettingKeywords]
-) -> gym.Env:
+def open_env(env_id: EnvSource, render_mode: str | None = None, **keywords: Any) -> gym.Env:
     """Make one env as `make_env` does: what `gymnasium.make` calls."""
-    return make_env(env_id, render_mode=render_mode, **settings)
+    return make_env(env_id, render_mode=render_mode, **keywords)
 
 
 def open_vec(
-    env_id: str,
-    num_envs: int = 1,
-    render_mode: str | None = None,
-    **settings: Unpack[SettingKeywords],
+    env_id: EnvSources, num_envs: int = 1, render_mode: str | None = None, **keywords: Any
 ) -> VecEnv:
     """Make a batch as our `make_vec` does: what `gymnasium.make_vec` calls."""
     if render_mode not in (None, "rgb_array"):
         raise UnsupportedError(f'render_mode must be "rgb_array", not {render_mode!r}')
-    return make_vec(env_id, num_envs, **settings)
+    return make_vec(env_id, num_envs, **keywords)
 
 
 def _register(name: str, env_id: str, settings: dict[str, Any]) -> None:
     gym.register(
         name,
         entry_point=OUR_ENTRY_POINT,
-        vector_entry_point=f"{__name__}:open_vec",
+        vector_entry_point=OUR_VECTOR_ENTRY_POINT,
         kwargs={"env_id": env_id, **settings},
         order_enforce=False,
         disable_env_checker=True,

@@ -3,11 +3,14 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from pathlib import Path
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
 import pytest
 from displays import screenshot
+from gymnasium.envs.registration import EnvSpec
 from gymnasium.utils.env_checker import check_env
 
 import atari_wrappers.adapters.gymnasium  # noqa: F401 - registers ids
@@ -87,6 +90,49 @@ def test_make_makes_one_env_of_it(backend: str) -> None:
     assert env.spec.id == PONG
     assert env.metadata["render_fps"] == 15, "four frames a step"
     env.close()
+
+
+@pytest.mark.parametrize("env_id", ["ALE/Breakout-v5", "CartPole-v1"])
+@pytest.mark.parametrize("render_mode", [None, "rgb_array"])
+def test_a_spec_makes_the_same_env(env_id: str, render_mode: str | None, tmp_path: Path) -> None:
+    """With its settings, wrappers and recordings; a game as JSON has it, too."""
+    is_game = env_id.startswith("ALE")
+    settings: dict[str, Any] = {"clip_reward": True, "max_episode_steps": 9, "img_dir": tmp_path}
+    if is_game:
+        settings |= {"sticky_actions": 0.1, "frame_stack": 2, "backend": "native"}
+    with closing(make_env(env_id, env_index=3, render_mode=render_mode, **settings)) as env:
+        spec = EnvSpec.from_json(env.spec.to_json()) if is_game else env.spec
+        assert spec.id == env_id
+        with closing(gym.make(spec)) as twin:
+            # Gymnasium adds its checks and its limit once more to an env that has them.
+            assert str(env) in str(twin)
+            results = [_played(each) for each in (env, twin)]
+    np.testing.assert_equal(*results)
+    assert list(tmp_path.glob("out3-*.png"))
+
+
+def _played(env: gym.Env) -> list[Any]:
+    """Return what a reset and steps up to an end give."""
+    env.action_space.seed(2)
+    results: list[Any] = [env.reset(seed=1)]
+    while len(results) == 1 or not any(results[-1][2:4]):
+        results.append(env.step(env.action_space.sample()))
+    return results
+
+
+@pytest.mark.parametrize("env_id", ["CartPole-v1", "ALE/Pong-v5", ["ALE/Pong-v5"] * 2])
+@pytest.mark.parametrize("output", ["numpy", "torch"])
+def test_a_spec_makes_the_same_batch(env_id: str | list[str], output: str) -> None:
+    settings: dict[str, Any] = {"autoreset": "next-step", "max_episode_steps": 9}
+    if env_id != "CartPole-v1":
+        settings |= {"preset": "gymnasium", "full_action_space": True}
+    with make_vec(env_id, 2, output=output, **settings) as vec:
+        spec = EnvSpec.from_json(vec.spec.to_json())
+        with gym.make_vec(spec) as twin:
+            assert type(twin) is type(vec)
+            assert (twin.settings, twin.backend) == (vec.settings, vec.backend)
+            for theirs, ours in zip(twin.reset(seed=1), vec.reset(seed=1), strict=True):
+                assert str(theirs) == str(ours)
 
 
 def test_other_ids_and_settings_get_a_name(registered: list[str]) -> None:

@@ -1,38 +1,9 @@
-//! Autoreset modes, resets of some, parts of batches, threads, states, several games, and wrong calls.
+//! Parts of batches, threads, states, several games, and wrong calls.
 
 use atari_core::rl::{AtariVecEnv, BatchOptions, Preset, Recipe, game::PoweredOn, recipe::ObsType};
-use vec_env::{Actions, AutoresetMode, EnvError, ObsBuffer, StepBatch, VecEnv, env::Random};
+use vec_env::{Actions, EnvError, ObsBuffer, StepBatch, VecEnv, env::Random};
 
-use crate::pair::{Pair, Seeds, cartridge, compare, seeded};
-
-#[test]
-fn other_autoreset_modes_and_resets_of_some_are_those_of_python() {
-    for (preset, autoreset) in [
-        (Preset::Default, AutoresetMode::NextStep),
-        (Preset::Baselines, AutoresetMode::Disabled),
-        (Preset::Envpool, AutoresetMode::NextStep),
-    ] {
-        let recipe = Recipe {
-            sticky_actions: 0.25,
-            episodic_life: true,
-            max_episode_steps: 90,
-            ..Recipe::preset(preset)
-        };
-        let ends = compare("breakout", recipe, autoreset, 200);
-        assert!(ends.lives_lost > 0 && ends.truncated > 0, "{ends:?}");
-    }
-    let mut pair = Pair::new(
-        "breakout",
-        &BatchOptions::new(Recipe::preset(Preset::Baselines)),
-    );
-    pair.reset(Some(seeded(3)), None);
-    for seed in [None, Some(5), None] {
-        pair.play(30);
-        let seeds: Option<Seeds> = seed.map(|seed| [None, Some(seed)]);
-        pair.reset(seeds, Some(&[false, true]));
-    }
-    pair.play(30);
-}
+use crate::cartridge;
 
 fn batch(num_envs: usize, options: &BatchOptions) -> AtariVecEnv {
     AtariVecEnv::new(&[cartridge("breakout")], num_envs, options).unwrap()

@@ -1,18 +1,14 @@
-//! Games for two against those of `multi_agent_ale_py`, which the backend `sync` plays.
-
-#![expect(clippy::print_stdout, reason = "says which game fails")]
+//! Games for two: their states, and what is refused.
 
 use atari_core::{
     Action, Console,
     games::two,
     rl::{AtariVecEnv, BatchOptions, Preset, Recipe},
 };
-use vec_env::{ActionSpace, Actions, AutoresetMode, EnvError, StepBatch, VecEnv};
+use serde_json::json;
+use vec_env::{ActionSpace, Actions, EnvError, StepBatch, VecEnv};
 
-use crate::{
-    pair::{Ends, Pair, Seeds, cartridge, compare_batches, seeded},
-    recipes::varied,
-};
+use crate::cartridge;
 
 fn for_two(recipe: Recipe) -> BatchOptions {
     BatchOptions {
@@ -20,78 +16,6 @@ fn for_two(recipe: Recipe) -> BatchOptions {
         num_threads: 2,
         ..BatchOptions::new(recipe)
     }
-}
-
-/// Lives that are shared, each one's own, and none; paddles, joysticks in either port, a television of Europe; chance from
-/// the seed, and from the games before.
-const GAMES: [(&str, Preset, AutoresetMode); 8] = [
-    ("space_invaders", Preset::Baselines, AutoresetMode::SameStep),
-    ("space_invaders", Preset::Envpool, AutoresetMode::Disabled),
-    ("pong", Preset::Gymnasium, AutoresetMode::NextStep),
-    ("pong", Preset::Default, AutoresetMode::SameStep),
-    ("entombed", Preset::Default, AutoresetMode::NextStep),
-    ("mario_bros", Preset::Baselines, AutoresetMode::Disabled),
-    ("ice_hockey", Preset::Envpool, AutoresetMode::SameStep),
-    ("space_war", Preset::Ale, AutoresetMode::SameStep),
-];
-
-#[test]
-fn games_for_two_are_those_of_python() {
-    let mut ends = Ends::default();
-    for (game, preset, autoreset) in GAMES {
-        println!("{game} {preset:?}");
-        let recipe = Recipe {
-            sticky_actions: 0.25,
-            episodic_life: true,
-            max_episode_frames: 700,
-            ..Recipe::preset(preset)
-        };
-        let options = BatchOptions {
-            autoreset,
-            ..for_two(recipe)
-        };
-        ends += compare_batches(game, &options, 240);
-    }
-    let enough = ends.lives_lost > 5 && ends.truncated > 10;
-    assert!(enough, "{ends:?}");
-}
-
-#[test]
-fn parts_of_recipes_are_those_of_python_for_two() {
-    for (game, parts) in [
-        ("pong", "obs_type=ram frame_stack=1 mode=14"),
-        (
-            "boxing",
-            "grayscale=false pooling=rgb full_action_space=true difficulty=2",
-        ),
-        (
-            "wizard_of_wor",
-            "channels_last=true frame_stack=3 fire_reset=steps count_reset_rewards=true",
-        ),
-        (
-            "surround",
-            "screen_size=96x72 frame_skip=3 clip_reward=false",
-        ),
-        (
-            "flag_capture",
-            "seeding=hashed padding=reset last_frame=pooled",
-        ),
-    ] {
-        println!("{game} {parts}");
-        let mut recipe = varied(parts);
-        recipe.max_episode_frames = 300;
-        let ends = compare_batches(game, &for_two(recipe), 110);
-        assert!(ends.truncated > 0, "{ends:?}");
-    }
-    // A seed in the midst of things, for one of them.
-    let mut pair = Pair::new("tennis", &for_two(varied("noop_max=7")));
-    pair.reset(Some(seeded(3)), None);
-    for seed in [None, Some(5), None] {
-        pair.play(20);
-        let seeds: Option<Seeds> = seed.map(|seed| [None, Some(seed)]);
-        pair.reset(seeds, Some(&[false, true]));
-    }
-    pair.play(20);
 }
 
 #[test]
@@ -187,12 +111,14 @@ fn what_two_cannot_play_is_refused_by_name() {
         let words = format!("{name}: how two play it is not known");
         assert!(unknown.contains(&words), "{unknown}");
     }
-    for (parts, words) in [
-        ("continuous=true", "not with continuous=true"),
-        ("mode=1", "pong has no mode 1; it has [3, 4"),
-        ("difficulty=9", "pong has no difficulty 9"),
+    for (part, value, words) in [
+        ("continuous", json!(true), "not with continuous=true"),
+        ("mode", json!(1), "pong has no mode 1; it has [3, 4"),
+        ("difficulty", json!(9), "pong has no difficulty 9"),
     ] {
-        let refused = refusal("pong", &for_two(varied(parts)));
+        let mut options = own.clone();
+        options.recipe.set(part, value).unwrap();
+        let refused = refusal("pong", &options);
         assert!(refused.contains(words), "{refused}");
     }
     let crowd = BatchOptions {
