@@ -2,10 +2,11 @@
 //!
 //! As Gymnasium's `NormalizeObservation` and `NormalizeReward`, behind which `CleanRL` and Baselines clip
 //! to ±10: observations have their mean subtracted and are divided by their standard deviation, number by
-//! number; rewards are divided by the standard deviation of the discounted return. Two things differ: last observations of
-//! episodes are not in the statistics, as they are in those of Gymnasium's single environments; and where episodes restart in
-//! the next step, the return of that step, 0, is in them. Only learning updates the statistics: whoever just plays takes them
-//! as they are.
+//! number; rewards are divided by the standard deviation of the discounted return. All environments share the statistics, as
+//! in Gymnasium's vector wrappers. What differs: last observations of episodes are not in the statistics, as they are in
+//! those of Gymnasium's single environments; a time limit ends a return, as in its vector wrapper, where its single
+//! environments' goes on into the next episode; and where episodes restart in the next step, the return of that step, 0, is
+//! in them. Only learning updates the statistics: whoever just plays takes them as they are.
 
 use serde::{Deserialize, Serialize};
 use tch::{Kind, Tensor};

@@ -191,6 +191,23 @@ fn self_play_is_for_algorithms_without_a_replay_memory() {
     let few = "num_envs = 1\nnum_steps = 4\nnum_minibatches = 4";
     assert!(resolve(few).unwrap_err().contains("minibatches"));
     resolve(&format!("{few}\nnum_players = 2")).unwrap();
+    // How many agents there are by themselves, the environment says.
+    resolve(&format!("{few}\nenv_id = 'simple_spread'")).unwrap();
+    let one = format!("{few}\nenv_id = 'simple_spread'\nnum_agents = 1");
+    assert!(resolve(&one).unwrap_err().contains("minibatches"));
+}
+
+#[test]
+fn fixed_returns_lie_apart_in_float32() {
+    for (ends, name) in [
+        ("v_min = 0.0\nv_max = 0.0", "v_min"),
+        ("v_min = 0.0\nv_max = 1e300", "v_max"),
+        ("v_min = 0.0\nv_max = 1e-300", "v_max"),
+    ] {
+        let text = format!("algorithm = 'dqn'\ndistributional = 'c51'\n{ends}");
+        let message = resolve(&text).unwrap_err();
+        assert!(message.contains(&format!("`{name}`")), "{message}");
+    }
 }
 
 #[test]

@@ -16,7 +16,7 @@ use crate::{
     ranks::Ranks,
     report::format::{of_agents, of_games},
     run::{Counters, Outcome, Run, Summary, machine},
-    settings::{Precision, RunSettings, Settings},
+    settings::{AlgorithmSettings, Precision, RunSettings, Settings},
     stop::StopRequest,
 };
 
@@ -137,10 +137,11 @@ pub(super) fn evaluate_in(run: &mut Run, env: Option<Box<dyn VecEnv>>) -> Result
     say(format_args!(
         "evaluation every {eval_every} agent steps: {}, {}, {} {}",
         of_games(eval_episodes as u64),
-        if eval_greedy {
-            "the best actions"
-        } else {
-            "actions drawn"
+        match &run.settings.algorithm {
+            AlgorithmSettings::Ddpg(_) | AlgorithmSettings::Td3(_) => "the policy's actions",
+            AlgorithmSettings::Dqn(dqn) if dqn.eval_e <= 0.0 => "the best actions",
+            _ if eval_greedy => "the best actions",
+            _ => "actions drawn",
         },
         counted(env.num_envs()),
         stepped_by(

@@ -8,11 +8,10 @@ use vec_env::{
 
 use python_shim::ParallelEnv;
 
-use super::{
-    own_thread,
-    request::{EnvRequest, PETTINGZOO, SIMPLE_SPREAD},
+use super::{own_thread, request::EnvRequest};
+use crate::settings::{
+    AlgorithmSettings, Backend, OrRecipe, PETTINGZOO, PpoSettings, SIMPLE_SPREAD, Settings,
 };
-use crate::settings::{AlgorithmSettings, Backend, OrRecipe, PpoSettings, Settings};
 
 /// Agents where nothing is said.
 const USUAL_SPREAD: usize = 3;
@@ -42,7 +41,7 @@ pub(super) fn make(
     num_envs: usize,
 ) -> Option<Result<Box<dyn VecEnv>, EnvError>> {
     let (env_id, env) = (request.env_id(), &request.settings.env);
-    if !request.has_agents() {
+    if !env.has_agents() {
         return None;
     }
     let module = env_id.strip_prefix(PETTINGZOO);

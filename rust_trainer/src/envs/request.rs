@@ -31,12 +31,6 @@ const OF_RECIPES: [&str; 10] = [
 /// Those that evaluation leaves out.
 const OF_LEARNING: [&str; 2] = ["episodic_life", "clip_reward"];
 
-/// Environments of several agents.
-pub(super) const SIMPLE_SPREAD: &str = "simple_spread";
-const CART_POLES: &str = "cart_poles";
-/// Before the name of a module that has a `parallel_env`.
-pub(super) const PETTINGZOO: &str = "pettingzoo:";
-
 /// What is saved of games that are played for evaluation.
 #[derive(Clone, Debug, Default)]
 pub struct Recording {
@@ -133,7 +127,7 @@ impl<'a> EnvRequest<'a> {
 
     fn resolve(&self, options: &MakeOptions) -> Result<Option<AtariRequest>, EnvError> {
         // Gymnasium does not know environments with several agents.
-        if self.has_agents() {
+        if self.settings.env.has_agents() {
             return Ok(None);
         }
         AtariRequest::resolve(self.env_id(), options)
@@ -150,12 +144,6 @@ impl<'a> EnvRequest<'a> {
         Ok(())
     }
 
-    /// Whether several agents act at once in it.
-    pub(super) fn has_agents(&self) -> bool {
-        let env_id = self.env_id();
-        env_id.starts_with(PETTINGZOO) || [SIMPLE_SPREAD, CART_POLES].contains(&env_id)
-    }
-
     /// Whether pictures of what is played are saved.
     pub(super) fn has_pictures(&self) -> bool {
         let mut options = self.options.settings().iter();
@@ -167,7 +155,7 @@ impl<'a> EnvRequest<'a> {
     /// # Errors
     /// [`TrainerError::Setting`] for environments that are no Atari games.
     pub fn check_recipe(&self) -> Result<(), TrainerError> {
-        let has_agents = self.has_agents();
+        let has_agents = self.settings.env.has_agents();
         let recipe = self.settings.env.recipe;
         // What is wrong with the id, or with a part, is said where the environments are made.
         if !has_agents && (recipe == Recipe::Default || self.is_atari() != Ok(false)) {

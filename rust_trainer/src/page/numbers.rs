@@ -11,7 +11,7 @@ use super::{
 use crate::{
     report::{
         band::Point,
-        bootstrap::{interquartile_mean, mean},
+        bootstrap::{interquartile_mean, mean_of_envs},
         format::{duration, short},
         human,
         running::GAMES,
@@ -59,7 +59,7 @@ pub(super) fn group(group: &Group<'_>) -> Value {
         (some, all) if 0 < some && some < all => format!("{some} of {all}"),
         (_, all) => all.to_string(),
     };
-    let estimate = (!scores.is_empty()).then(|| Estimate::of(&[scores], mean));
+    let estimate = (!scores.is_empty()).then(|| Estimate::of(&[scores], mean_of_envs));
     json!({
         "label": group.label,
         "name": group.name_in_env(),
@@ -223,7 +223,7 @@ pub(super) fn profiles(groups: &[Group<'_>]) -> Value {
             "low": column(&points, |(_, ends)| ends.low),
             "high": column(&points, |(_, ends)| ends.high),
             "interquartile_mean": Estimate::of(scores, interquartile_mean),
-            "mean": Estimate::of(scores, mean),
+            "mean": Estimate::of(scores, mean_of_envs),
         })
     });
     let curves: Vec<_> = curves.collect();

@@ -23,35 +23,55 @@ pub fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// The mean of the middle half: of what is left without the lowest and the highest quarter, each rounded
-/// down to whole values (`scipy.stats.trim_mean(values, 0.25)`); NaN of nothing.
-pub(crate) fn interquartile_mean(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let cut = sorted.len() / 4;
-    mean(&sorted[cut..sorted.len() - cut])
+/// The mean over environments of the mean of each one's scores.
+pub(crate) fn mean_of_envs(scores: &[Vec<f64>]) -> f64 {
+    let means: Vec<f64> = scores.iter().map(|of_env| mean(of_env)).collect();
+    mean(&means)
 }
 
-/// The 95 % interval of `statistic`, a function of all scores together, by `resamples` draws: within each
+/// The mean of the middle half of the scores, each environment counted alike: of what is left without the lowest and
+/// the highest quarter, each rounded down to whole scores (`scipy.stats.trim_mean(scores, 0.25)` where all
+/// environments have equally many); NaN of nothing.
+pub(crate) fn interquartile_mean(scores: &[Vec<f64>]) -> f64 {
+    let weighted = scores.iter().flat_map(|of_env| {
+        let weight = 1.0 / of_env.len() as f64;
+        of_env.iter().map(move |&score| (score, weight))
+    });
+    let mut weighted: Vec<(f64, f64)> = weighted.collect();
+    weighted.sort_by(|one, other| one.0.total_cmp(&other.0));
+    // Weights that are a quarter together may add up to a little more.
+    let quarter = scores.len() as f64 * (0.25 + 1e-9);
+    let in_quarter = |sum: &mut f64, weight: f64| {
+        *sum += weight;
+        (*sum <= quarter).then_some(())
+    };
+    let weights = weighted.iter().map(|&(_, weight)| weight);
+    let low = weights.clone().scan(0.0, in_quarter).count();
+    let high = weights.rev().scan(0.0, in_quarter).count();
+    let middle = &weighted[low..weighted.len() - high];
+    let total: f64 = middle.iter().map(|&(_, weight)| weight).sum();
+    middle
+        .iter()
+        .map(|(score, weight)| score * weight)
+        .sum::<f64>()
+        / total
+}
+
+/// The 95 % interval of `statistic`, a function of the scores of each environment, by `resamples` draws: within each
 /// stratum (an environment's seeds) as many scores as there are, with replacement.
 ///
 /// The draws come from a generator of a fixed seed, so that the same scores have the same interval.
 pub(crate) fn stratified_bootstrap(
     strata: &[Vec<f64>],
     resamples: usize,
-    statistic: impl Fn(&[f64]) -> f64,
+    statistic: impl Fn(&[Vec<f64>]) -> f64,
 ) -> Interval {
     let mut rng = Pcg64::seed_from_u64(0);
-    let mut drawn = Vec::new();
+    let mut drawn = strata.to_vec();
     let mut values: Vec<f64> = (0..resamples)
         .map(|_| {
-            drawn.clear();
-            for scores in strata.iter().filter(|scores| !scores.is_empty()) {
-                drawn.extend(
-                    scores
-                        .iter()
-                        .map(|_| scores[rng.random_range(0..scores.len())]),
-                );
+            for (drawn, scores) in drawn.iter_mut().zip(strata) {
+                drawn.fill_with(|| scores[rng.random_range(0..scores.len())]);
             }
             statistic(&drawn)
         })
@@ -94,10 +114,21 @@ mod tests {
             (8, 4.4375),
             (11, 5.75),
         ] {
-            let iqm = interquartile_mean(&values[..count]);
+            let iqm = interquartile_mean(&[values[..count].to_vec()]);
             assert!((iqm - expected).abs() < 1e-12, "{count}: {iqm}");
         }
         assert!(interquartile_mean(&[]).is_nan());
+        let apart = [values[..4].to_vec(), values[4..8].to_vec()];
+        assert!((interquartile_mean(&apart) - 4.4375).abs() < 1e-12);
+    }
+
+    /// As if each of the two scores had been run twice.
+    #[test]
+    fn an_environment_with_fewer_seeds_counts_alike() {
+        let uneven = [vec![0.0, 100.0], vec![7.0, 1.0, 9.0, 3.0]];
+        let even = [vec![0.0, 100.0, 0.0, 100.0], uneven[1].clone()];
+        assert!((mean_of_envs(&uneven) - mean_of_envs(&even)).abs() < 1e-12);
+        assert!((interquartile_mean(&uneven) - interquartile_mean(&even)).abs() < 1e-12);
     }
 
     /// Against `numpy.quantile` of `NumPy` 2.4.
@@ -120,17 +151,15 @@ mod tests {
     #[test]
     fn the_bootstrap_comes_to_its_exact_distribution() {
         let strata = [vec![1.0, 5.0], vec![-2.0, 0.0, 10.0]];
-        for statistic in [mean as fn(&[f64]) -> f64, interquartile_mean] {
+        for statistic in [mean_of_envs as fn(&[Vec<f64>]) -> f64, interquartile_mean] {
             let mut all = Vec::new();
             for draw in 0..108_usize {
                 let (first, second) = (draw % 4, draw / 4);
                 let (pair, triple) = (&strata[0], &strata[1]);
+                let thirds = [second % 3, second / 3 % 3, second / 9];
                 all.push(statistic(&[
-                    pair[first % 2],
-                    pair[first / 2],
-                    triple[second % 3],
-                    triple[second / 3 % 3],
-                    triple[second / 9],
+                    vec![pair[first % 2], pair[first / 2]],
+                    thirds.map(|third| triple[third]).to_vec(),
                 ]));
             }
             // Each many times, so that its quantiles are its own values and none between two of them.
@@ -149,7 +178,7 @@ mod tests {
     #[test]
     fn strata_are_not_mixed() {
         let strata = [vec![0.0, 0.0, 0.0], vec![100.0, 100.0]];
-        let interval = stratified_bootstrap(&strata, 500, mean);
-        assert_eq!((interval.low, interval.high), (40.0, 40.0));
+        let interval = stratified_bootstrap(&strata, 500, mean_of_envs);
+        assert_eq!((interval.low, interval.high), (50.0, 50.0));
     }
 }

@@ -67,6 +67,7 @@ impl Run {
         }
         if env.spec().num_agents > 1 {
             settings.env.num_agents = env.spec().num_agents;
+            settings.check_rows()?;
         }
         let from = Origin {
             checkpoint: checkpoint.as_ref(),
@@ -212,7 +213,8 @@ fn prepare(
         begin_with(&mut *algorithm, settings, &*env, ranks)?;
     }
     let mut notices = Vec::new();
-    notices.extend(too_few_to_learn(settings));
+    let num_rows = (env.num_envs() * ranks.count()) as u64;
+    notices.extend(too_few_to_learn(settings, num_rows));
     let mut done_before = 0;
     let mut states = Err(None);
     if let Some(checkpoints::Found {
@@ -264,18 +266,25 @@ fn prepare(
     Ok((env, algorithm, notices))
 }
 
-/// What is said of a run that ends before its replay memory holds enough to learn from.
-fn too_few_to_learn(settings: &Settings) -> Option<String> {
-    let starts = match &settings.algorithm {
-        AlgorithmSettings::Dqn(dqn) => dqn.learning_starts,
+/// What is said of a run of `num_rows` agents that ends before its first gradient step on a replay memory.
+fn too_few_to_learn(settings: &Settings, num_rows: u64) -> Option<String> {
+    let (starts, n_step, frequency) = match &settings.algorithm {
+        AlgorithmSettings::Dqn(dqn) => (dqn.learning_starts, dqn.n_step, dqn.train_frequency),
         AlgorithmSettings::Ddpg(ddpg)
         | AlgorithmSettings::Td3(ddpg)
-        | AlgorithmSettings::Maddpg(ddpg) => ddpg.learning_starts,
-        _ => 0,
+        | AlgorithmSettings::Maddpg(ddpg) => (ddpg.learning_starts, 1, ddpg.train_frequency),
+        _ => return None,
     };
+    // Each wait ends with a step of all environments; the last two begin in the step that ends the one before.
+    let steps = (starts as u64).div_ceil(num_rows) + n_step as u64 - 1;
+    let first = (steps + frequency.div_ceil(num_rows) - 1) * num_rows;
     let total = settings.run.total_steps;
-    (starts as u64 >= total).then(|| {
-        format!("nothing will be learned: `learning_starts` = {starts} is not reached in {total} agent steps")
+    (first > total.next_multiple_of(num_rows)).then(|| {
+        let n_step = if n_step > 1 { format!(", `n_step` = {n_step}") } else { String::new() };
+        format!(
+            "nothing will be learned: the first gradient step comes after {first} agent steps (`learning_starts` = \
+             {starts}{n_step}, `train_frequency` = {frequency}), and the run ends after {total}"
+        )
     })
 }
 
@@ -359,4 +368,34 @@ fn title(settings: &Settings) -> String {
         settings.algorithm.algorithm().name().to_uppercase(),
         settings.run.seed
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_too_short_for_a_gradient_step_says_so() {
+        for (n_step, train_frequency, first) in [(1, 4, 104), (1, 20, 120), (5, 8, 136)] {
+            for total in [first - 8, first - 7, first] {
+                let table = toml::toml! {
+                    algorithm = "dqn"
+                    learning_starts = 100
+                    replay_capacity = 100
+                };
+                let mut table = table.clone();
+                table.insert("n_step".to_owned(), n_step.into());
+                table.insert("train_frequency".to_owned(), train_frequency.into());
+                table.insert("total_steps".to_owned(), total.into());
+                let told = too_few_to_learn(&Settings::from_table(&table).unwrap(), 8);
+                let is_told =
+                    told.is_some_and(|text| text.contains(&format!("after {first} agent")));
+                assert_eq!(
+                    is_told,
+                    total == first - 8,
+                    "{n_step} {train_frequency} {total}"
+                );
+            }
+        }
+    }
 }

@@ -2,26 +2,18 @@
 //! probability that one does better than another, and performance profiles. Scores stand apart for each environment.
 
 use super::scores::{Estimate, RESAMPLES_OF_A_POINT};
-use crate::report::bootstrap::{Interval, stratified_bootstrap};
+use crate::report::bootstrap::{Interval, mean, stratified_bootstrap};
 
 /// The probability that a run of the first does better than a run of the second on an environment drawn at random:
 /// the mean over environments of the Mann-Whitney statistic divided by the number of pairs, where equal scores count
 /// half. Both have the scores of the same environments, at least one each. The interval draws the seeds of both anew.
 pub(crate) fn improvement(ours: &[Vec<f64>], theirs: &[Vec<f64>]) -> Estimate {
     let strata: Vec<_> = ours.iter().chain(theirs).cloned().collect();
-    let lengths: Vec<_> = strata.iter().map(Vec::len).collect();
-    let statistic = |drawn: &[f64]| {
-        let mut rest = drawn;
-        let scores: Vec<&[f64]> = lengths
-            .iter()
-            .map(|&length| rest.split_off(..length).unwrap_or_default())
-            .collect();
-        let (ours, theirs) = scores.split_at(ours.len());
-        let of_envs = ours
-            .iter()
-            .zip(theirs)
-            .map(|(ours, theirs)| wins(ours, theirs));
-        of_envs.sum::<f64>() / ours.len() as f64
+    let statistic = |drawn: &[Vec<f64>]| {
+        let (ours, theirs) = drawn.split_at(ours.len());
+        let pairs = ours.iter().zip(theirs);
+        let of_envs: Vec<f64> = pairs.map(|(ours, theirs)| wins(ours, theirs)).collect();
+        mean(&of_envs)
     };
     Estimate::of(&strata, statistic)
 }
@@ -43,17 +35,15 @@ fn wins(ours: &[f64], theirs: &[f64]) -> f64 {
 /// counted alike, and its interval.
 pub(crate) fn profile(scores: &[Vec<f64>], thresholds: &[f64]) -> Vec<(f64, Interval)> {
     let at = |threshold: f64| {
-        let above = |drawn: &[f64]| {
-            let mut rest = drawn;
-            let of_envs = scores.iter().map(|of_env| {
-                let drawn = rest.split_off(..of_env.len()).unwrap_or_default();
-                let count = drawn.iter().filter(|&&score| score > threshold).count();
-                count as f64 / of_env.len() as f64
+        let above = |drawn: &[Vec<f64>]| {
+            let of_envs = drawn.iter().map(|scores| {
+                let count = scores.iter().filter(|&&score| score > threshold).count();
+                count as f64 / scores.len() as f64
             });
-            of_envs.sum::<f64>() / scores.len() as f64
+            mean(&of_envs.collect::<Vec<_>>())
         };
         let interval = stratified_bootstrap(scores, RESAMPLES_OF_A_POINT, above);
-        (above(&scores.concat()), interval)
+        (above(scores), interval)
     };
     thresholds.iter().map(|&threshold| at(threshold)).collect()
 }

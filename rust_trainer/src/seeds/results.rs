@@ -20,7 +20,7 @@ use crate::{
     files,
     report::{
         Episode, band,
-        bootstrap::{RESAMPLES, interquartile_mean, mean},
+        bootstrap::{RESAMPLES, interquartile_mean, mean_of_envs},
         human::normalized,
         read_rows,
         running::GAMES,
@@ -132,13 +132,13 @@ impl Results {
             json!({
                 "env_id": env_id,
                 "seeds": runs.len(),
-                "mean": Estimate::of(&[scores(runs)], mean),
+                "mean": Estimate::of(&[scores(runs)], mean_of_envs),
             })
         });
         let together = self.together().map(|(is_normalized, scores)| {
             json!({
                 "scores": if is_normalized { "human-normalized" } else { "raw returns" },
-                "mean": Estimate::of(&scores, mean),
+                "mean": Estimate::of(&scores, mean_of_envs),
                 "interquartile_mean": Estimate::of(&scores, interquartile_mean),
             })
         });
@@ -176,7 +176,7 @@ impl fmt::Display for Results {
             "environment"
         )?;
         for (env_id, runs) in &self.envs {
-            let found = Estimate::of(&[scores(runs)], mean);
+            let found = Estimate::of(&[scores(runs)], mean_of_envs);
             let (seeds, value, interval) = (runs.len(), found.value, found.shown_interval(2));
             writeln!(f, "{env_id:width$}  {seeds:5}  {value:10.2}  {interval}")?;
         }
@@ -188,7 +188,7 @@ impl fmt::Display for Results {
             };
             writeln!(f, "all {} environments, {what}", scores.len())?;
             let middle = Estimate::of(&scores, interquartile_mean);
-            let all = Estimate::of(&scores, mean);
+            let all = Estimate::of(&scores, mean_of_envs);
             for (name, found) in [("interquartile mean", middle), ("mean", all)] {
                 writeln!(
                     f,

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::report::{
     band::Point,
-    bootstrap::{RESAMPLES, mean, stratified_bootstrap},
+    bootstrap::{RESAMPLES, mean, mean_of_envs, stratified_bootstrap},
     running::{GAMES, GameWindow},
 };
 
@@ -28,20 +28,20 @@ pub fn score(games: &Games) -> Option<f64> {
 pub struct Estimate {
     /// The statistic.
     pub value: f64,
-    /// None of a single seed: what it would have been with another one is not known.
+    /// None where an environment has a single seed: what it would have been with another one is not known.
     pub low: Option<f64>,
     /// The same.
     pub high: Option<f64>,
 }
 
 impl Estimate {
-    /// A `statistic` of the scores of all environments, which has those of each environment's seeds apart.
+    /// A `statistic` of the scores of each environment's seeds.
     #[must_use]
-    pub fn of(scores: &[Vec<f64>], statistic: impl Fn(&[f64]) -> f64) -> Self {
+    pub fn of(scores: &[Vec<f64>], statistic: impl Fn(&[Vec<f64>]) -> f64) -> Self {
         let known = scores.iter().all(|of_env| of_env.len() > 1);
         let interval = known.then(|| stratified_bootstrap(scores, RESAMPLES, &statistic));
         Self {
-            value: statistic(&scores.concat()),
+            value: statistic(scores),
             low: interval.map(|ends| ends.low),
             high: interval.map(|ends| ends.high),
         }
@@ -84,7 +84,7 @@ pub(crate) fn mean_curve_of_last(window: usize, runs: &[&Games], end: u64) -> Ve
             points.push(Point {
                 step,
                 mean: mean(&means),
-                interval: stratified_bootstrap(&[means], RESAMPLES_OF_A_POINT, mean),
+                interval: stratified_bootstrap(&[means], RESAMPLES_OF_A_POINT, mean_of_envs),
             });
         }
     }

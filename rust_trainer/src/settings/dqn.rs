@@ -4,8 +4,8 @@ use super::{choices::Distributional, fields::settings};
 use crate::error::TrainerError;
 
 settings! {
-    /// Settings of DQN: Mnih et al. 2015 with Adam, in the values of `CleanRL`. Rainbow (Hessel et al.
-    /// 2018) is all that can be switched on.
+    /// Settings of DQN: Mnih et al. 2015 with Adam, in the values of `CleanRL` but for the loss, Huber's, and for a gradient
+    /// that is clipped. Rainbow (Hessel et al. 2018) is all that can be switched on.
     pub struct DqnSettings {
         /// Learning rate
         learning_rate: f64 = 1e-4, Positive,
@@ -90,6 +90,20 @@ impl DqnSettings {
         if self.v_min >= self.v_max {
             let problem = format!("must be less than `v_max`, which is {}", self.v_max);
             return Err(TrainerError::setting("v_min", self.v_min, problem));
+        }
+        for (name, end) in [("v_min", self.v_min), ("v_max", self.v_max)] {
+            if !(end as f32).is_finite() {
+                let problem = "is more than float32 holds".to_owned();
+                return Err(TrainerError::setting(name, end, problem));
+            }
+        }
+        let gap = (self.v_max - self.v_min) / (self.num_atoms - 1) as f64;
+        if !(gap as f32).is_normal() {
+            let problem = format!(
+                "leaves nothing between the fixed returns from {} on",
+                self.v_min
+            );
+            return Err(TrainerError::setting("v_max", self.v_max, problem));
         }
         Ok(())
     }

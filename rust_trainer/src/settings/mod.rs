@@ -40,6 +40,7 @@ pub use pqn::PqnSettings;
 pub use presets::Preset;
 pub use recipe::{FireReset, OrRecipe};
 pub use shared::{EnvSettings, MachineSettings, NetSettings, RunSettings};
+pub(crate) use shared::{PETTINGZOO, SIMPLE_SPREAD};
 
 /// Settings that a resumed run may change: they say how far and where, not what is learned.
 pub const CHANGEABLE: &[&str] = &[
@@ -115,11 +116,19 @@ impl Settings {
             *value != default_of(field, algorithm)
         })?;
         settings.check_opponents()?;
-        settings.algorithm.check(settings.env.num_rows())?;
+        // What has agents by itself says how many when it is made.
+        if settings.env.num_agents > 0 || !settings.env.has_agents() {
+            settings.check_rows()?;
+        }
         settings.check_groups()?;
         settings.check_autoreset()?;
         settings.check_remote()?;
         Ok(settings)
+    }
+
+    /// Refuses what does not fit the number of agents that act at once.
+    pub(crate) fn check_rows(&self) -> Result<(), TrainerError> {
+        self.algorithm.check(self.env.num_rows())
     }
 
     /// Refuses more games against past selves than there are, or than groups can share.

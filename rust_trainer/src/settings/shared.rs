@@ -38,7 +38,8 @@ settings! {
         eval_episodes: usize = 10, Between(1.0, 1_048_576.0), if On("eval_every"),
         /// Environments played at once in an evaluation, at most one for each game
         eval_num_envs: usize = 8, Between(1.0, 1_048_576.0), if On("eval_every"),
-        /// Take the best action in evaluations, instead of one drawn from the policy
+        /// Take the best action in evaluations, instead of one drawn from the policy; with continuous actions ddpg and td3
+        /// draw none
         eval_greedy: bool = false, Any, if On("eval_every"),
         /// Agent steps between two clips of play, each 15 seconds from the start of a game, for TensorBoard and
         /// the tracker; 0: none (Atari)
@@ -85,8 +86,8 @@ settings! {
         /// Seconds of silence after which a worker process counts as hung and is restarted;
         /// at least 60 for one that starts (async); or after which a server is given up (--remote)
         env_timeout: f64 = 300.0, Positive, if OneOf("backend", &["auto", "async"]),
-        /// When an ended episode gives way to the next: same-step, or next-step, as EnvPool, Gymnasium and CleanRL's
-        /// scripts on them do: one more step, whose action counts for nothing, is learned from like any other
+        /// When an ended episode gives way to the next: same-step, or next-step, as EnvPool, Gymnasium from 1.0 on and
+        /// CleanRL's scripts on EnvPool do: one more step, whose action counts for nothing, is learned from like any other
         autoreset: Autoreset = Autoreset::SameStep, Any, if OneOf("algorithm", &["ppo", "a2c", "pqn"]),
         /// Recipe that preprocesses the games; it decides each setting below that is `recipe` (Atari)
         recipe: Recipe = Recipe::Default, Any,
@@ -120,7 +121,19 @@ settings! {
     }
 }
 
+/// Environments of several agents.
+pub(crate) const SIMPLE_SPREAD: &str = "simple_spread";
+const CART_POLES: &str = "cart_poles";
+/// Before the name of a module that has a `parallel_env`.
+pub(crate) const PETTINGZOO: &str = "pettingzoo:";
+
 impl EnvSettings {
+    /// Whether several agents act at once in each environment.
+    pub(crate) fn has_agents(&self) -> bool {
+        self.env_id.starts_with(PETTINGZOO)
+            || [SIMPLE_SPREAD, CART_POLES].contains(&self.env_id.as_str())
+    }
+
     /// Agents that act at once and learn: each player of each environment, but for past selves, and each agent, where it is
     /// known how many there are.
     pub(crate) fn num_rows(&self) -> usize {
