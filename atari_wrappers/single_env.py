@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from fractions import Fraction
 from typing import Any, NoReturn, Unpack
 
@@ -123,6 +124,12 @@ def _made(env_id: EnvId, settings: Settings) -> gym.Env:
         kwargs.setdefault("render_mode", env_id.render_mode)
     if limit is not None:
         kwargs["max_episode_steps"] = limit or -1  # gymnasium's word for none
+    if (
+        kwargs.get("render_mode") == PICTURES
+        and not {"DISPLAY", "WAYLAND_DISPLAY"} & os.environ.keys()
+    ):
+        # Else pygame's SDL looks for a screen, and prints that there is none as an error.
+        os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
     return gym.make(env_id.name, **kwargs)
 
 

@@ -188,9 +188,9 @@ pub(super) fn end(summary: &Summary, begun_at: u64, folder: &Path, stop: &StopRe
     }
     if let Some(best) = summary.best {
         say(format_args!(
-            "best evaluation: {:.1} over {} games at agent step {}; play it by: eval {} --best",
+            "best evaluation: {:.1} over {} at agent step {}; play it by: eval {} --best",
             best.mean,
-            best.episodes,
+            of_games(best.episodes as u64),
             best.step,
             quoted(folder)
         ));

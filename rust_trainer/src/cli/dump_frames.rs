@@ -44,9 +44,11 @@ pub(super) fn dump_frames(args: &DumpArgs, stop: &StopRequest) -> Result<i32, Tr
         let number = frames.first + kept;
         kept += usize::from(frames.keep(&name, &format!("out0-{number:05}.png"))?);
     }
-    print(format_args!(
-        "saved {kept} frames in {}",
-        args.img_dir.display()
-    ))?;
+    let (count, folder) = (count as usize, args.img_dir.display());
+    if kept < count {
+        let problem = format!("saved {kept} of {count} frames in {folder}; the others are lost");
+        return Err(TrainerError::Report(problem));
+    }
+    print(format_args!("saved {kept} frames in {folder}"))?;
     Ok(status_after(stop))
 }

@@ -115,8 +115,16 @@ pub(super) fn eval(args: &EvalArgs, stop: &StopRequest) -> Result<i32, TrainerEr
         ))?;
     }
     if let (Some(videos), Some(folder)) = (videos, video_dir) {
-        for game in &played {
-            videos.keep(&video_name(game, 0), &video_name(game, videos.first))?;
+        let is_filmed = |game: &&Game| (game.number as u64).is_multiple_of(args.record_every);
+        let (mut filmed, mut kept) = (0, 0);
+        for game in played.iter().filter(is_filmed) {
+            filmed += 1;
+            let is_kept = videos.keep(&video_name(game, 0), &video_name(game, videos.first))?;
+            kept += usize::from(is_kept);
+        }
+        if kept < filmed {
+            let problem = format!("{kept} of {filmed} videos are saved; the others are lost");
+            return Err(TrainerError::Report(problem));
         }
         print(format_args!("videos are in {}", folder.display()))?;
     }

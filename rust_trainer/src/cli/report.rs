@@ -1,6 +1,9 @@
 //! `report`: one page of HTML about runs.
 
-use std::path::{Path, PathBuf};
+use std::{
+    ffi::OsStr,
+    path::{Path, PathBuf},
+};
 
 use super::{
     output::{EXIT_OK, print, say, warn},
@@ -82,6 +85,15 @@ fn check_output(path: &Path) -> Result<(), TrainerError> {
     )))
 }
 
+/// A video's name, or, of a clip that was made while the run learned, when that was.
+fn what_it_shows(path: &Path) -> String {
+    let name = |part: Option<&OsStr>| part.unwrap_or_default().to_string_lossy().into_owned();
+    match name(path.file_stem()).parse::<u64>() {
+        Ok(step) => format!("a game after {step} agent steps"),
+        Err(_) => name(path.file_name()),
+    }
+}
+
 /// The recordings that lie in the runs' folders, and, where there is a folder to record `into`, a new one of each run
 /// that has a checkpoint.
 fn videos(
@@ -98,11 +110,7 @@ fn videos(
             {
                 videos.push(Video {
                     run: run.name.clone(),
-                    what: path
-                        .file_name()
-                        .unwrap_or_default()
-                        .to_string_lossy()
-                        .into_owned(),
+                    what: what_it_shows(&path),
                     path,
                 });
             } else {

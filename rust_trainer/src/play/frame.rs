@@ -54,6 +54,8 @@ pub(crate) struct Caption {
     pub score: Vec<f64>,
     /// A person has the stick.
     pub is_human: bool,
+    /// Nothing moves.
+    pub is_paused: bool,
 }
 
 impl Caption {
@@ -82,10 +84,11 @@ impl Caption {
 
     /// Who plays.
     pub fn player(&self) -> &'static str {
-        if self.is_human {
-            "you play"
-        } else {
-            "the agent plays"
+        match (self.is_human, self.is_paused) {
+            (true, false) => "you play",
+            (true, true) => "you play, paused",
+            (false, false) => "the agent plays",
+            (false, true) => "the agent plays, paused",
         }
     }
 }

@@ -23,7 +23,7 @@ pub(crate) use controls::Controls;
 pub(crate) use game::{Ended, LiveGame};
 
 use crate::{error::TrainerError, stop::StopRequest};
-use frame::Frame;
+use frame::{Caption, Frame};
 
 /// Frames that the console shows in a second.
 const FRAMES_PER_SECOND: f64 = 60.0;
@@ -126,7 +126,19 @@ pub(crate) fn play(
                 if is_in {
                     display.show(frame, controls)?;
                     while controls.holds() && !stop.is_asked() {
-                        display.hold(frame, controls)?;
+                        // The stick is handed over at once, and not with the next step.
+                        let caption = Caption {
+                            is_human: controls.is_human,
+                            is_paused: true,
+                            ..frame.caption.clone()
+                        };
+                        display.hold(
+                            &Frame {
+                                caption: &caption,
+                                ..*frame
+                            },
+                            controls,
+                        )?;
                     }
                 }
                 Ok(())

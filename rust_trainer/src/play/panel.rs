@@ -153,6 +153,7 @@ mod tests {
             number: 2,
             score: vec![35.0],
             is_human: false,
+            is_paused: false,
         };
         let outlook = Outlook {
             value: Some(1.5),

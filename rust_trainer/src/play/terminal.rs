@@ -253,6 +253,7 @@ mod tests {
             number: 1,
             score: vec![3.0, 4.0],
             is_human: true,
+            is_paused: false,
         };
         let frame = Frame::of(&screen, &colours, &caption);
         let mut buffer = Buffer::empty(Rect::new(0, 0, 80, 24));

@@ -68,19 +68,15 @@ impl InputCallback for Typed {
 
 impl Display for Window {
     fn show(&mut self, frame: &Frame<'_>, controls: &mut Controls) -> Result<(), TrainerError> {
-        let title = format!("{} - {}", frame.caption.text(), frame.caption.player());
         let window = match &mut self.desktop {
             Some(window) => window,
             none => {
-                let window = none.insert(opened(&title, frame, controls)?);
+                let window = none.insert(opened(&titled(frame), frame, controls)?);
                 window.set_input_callback(Box::new(self.typed.clone()));
                 window
             }
         };
-        if title != self.title {
-            window.set_title(&title);
-            self.title = title;
-        }
+        name(window, &mut self.title, frame);
         thread::sleep(controls.wait(Instant::now()));
         draw(window, frame, controls)?;
         hear(window, &self.typed, controls);
@@ -90,10 +86,24 @@ impl Display for Window {
     fn hold(&mut self, frame: &Frame<'_>, controls: &mut Controls) -> Result<(), TrainerError> {
         thread::sleep(LOOK);
         if let Some(window) = &mut self.desktop {
+            name(window, &mut self.title, frame);
             draw(window, frame, controls)?;
             hear(window, &self.typed, controls);
         }
         Ok(())
+    }
+}
+
+fn titled(frame: &Frame<'_>) -> String {
+    format!("{} - {}", frame.caption.text(), frame.caption.player())
+}
+
+/// Gives a window its title, if it has another one.
+fn name(window: &mut Desktop, title: &mut String, frame: &Frame<'_>) {
+    let new = titled(frame);
+    if *title != new {
+        window.set_title(&new);
+        *title = new;
     }
 }
 

@@ -34,7 +34,7 @@ pub fn draw_curve(
 }
 
 fn paint(canvas: &Canvas<'_>, title: &str, axis: &str, curve: &Curve) -> Drawn {
-    let empty = curve.games.is_empty();
+    let empty = curve.games.is_empty() && curve.evaluations.is_empty();
     let ranges = ranges(curve);
     let mut chart = picture::axes(canvas, title, axis, ranges.clone(), !empty)?;
     draw_games(&mut chart, curve)?;

@@ -341,6 +341,13 @@ fn check_names(table: &Table, algorithm: Algorithm, file: &Path) -> Result<(), T
 /// What a TOML file holds.
 pub(crate) fn read_file<T: DeserializeOwned>(path: &Path) -> Result<T, TrainerError> {
     let text = fs::read_to_string(path).map_err(TrainerError::io("read", path))?;
-    toml::from_str(&text)
-        .map_err(|error| TrainerError::Usage(format!("`{}`: {error}", path.display())))
+    toml::from_str(&text).map_err(|error| {
+        let lines = error
+            .span()
+            .map(|span| text[..span.start].matches('\n').count() + 1);
+        let line = lines.map_or_else(String::new, |line| format!("line {line}: "));
+        // What was expected stands on a line of its own.
+        let message = error.message().replace('\n', ", ");
+        TrainerError::Usage(format!("`{}`: {line}{message}", path.display()))
+    })
 }

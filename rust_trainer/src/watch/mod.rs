@@ -45,10 +45,15 @@ fn folders_of_runs(folder: &Path) -> Result<Vec<PathBuf>, TrainerError> {
         )));
     }
     let inside = Plan::folders_of_runs(folder, WatchedRun::is_in)?;
-    // A run that wrote nothing yet has an empty folder.
-    Ok(if inside.is_empty() {
-        vec![folder.to_owned()]
-    } else {
-        inside
-    })
+    if !inside.is_empty() {
+        return Ok(inside);
+    }
+    // That of a run that wrote nothing yet.
+    if files::list(folder)?.is_empty() {
+        return Ok(vec![folder.to_owned()]);
+    }
+    Err(TrainerError::Usage(format!(
+        "`{}` has no run, nor folders that have one: name a run's, such as runs/NAME",
+        folder.display()
+    )))
 }

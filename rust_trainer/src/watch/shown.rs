@@ -49,7 +49,12 @@ impl Shown {
         }
         // No list is longer.
         let run = &self.runs[self.chosen];
-        let longest = run.games.last.len().max(run.happenings().len());
+        let lists = [
+            run.games.last.len(),
+            run.happenings().len(),
+            run.updates.losses().count(),
+        ];
+        let longest = lists.into_iter().max().unwrap_or(0);
         self.scrolled = self.scrolled.min(longest.saturating_sub(1));
         true
     }

@@ -2,7 +2,7 @@
 
 use super::{
     run::WatchedRun,
-    view::{progress_of, state},
+    view::{number, progress_of, state, when},
 };
 use crate::report::format::{duration, short};
 
@@ -15,7 +15,7 @@ pub(crate) fn summary(run: &WatchedRun) -> String {
         add("run", title);
     }
     add("progress", progress_of(run));
-    let speeds = [("now", run.updates.speed()), ("mean", run.mean_speed())];
+    let speeds = [(when(run), run.updates.speed()), ("mean", run.mean_speed())];
     let speeds = speeds
         .iter()
         .filter_map(|(when, speed)| Some(format!("{:.0}/s {when}", (*speed)?)));
@@ -58,8 +58,8 @@ pub(crate) fn summary(run: &WatchedRun) -> String {
         add("evaluated", text);
     }
     let losses = run.updates.losses();
-    let losses =
-        losses.filter_map(|(name, series)| Some(format!("{name} {:.4}", series.last()?.value)));
+    let losses = losses
+        .filter_map(|(name, series)| Some(format!("{name} {}", number(series.last()?.value))));
     let losses: Vec<String> = losses.collect();
     if !losses.is_empty() {
         add("learning", losses.join(", "));

@@ -22,7 +22,11 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, run: &WatchedRun, scrolled
     ];
     let [games, losses, happened] = Layout::horizontal(widths).areas(area);
     draw_list(frame, games, "last games", list_of_games(run, scrolled));
-    let lines = list_of_losses(run, usize::from(losses.width.saturating_sub(2)));
+    let [width, height] =
+        [losses.width, losses.height].map(|cells| usize::from(cells.saturating_sub(2)));
+    let mut lines = list_of_losses(run, width);
+    // To the last one, and no further.
+    lines.drain(..scrolled.min(lines.len().saturating_sub(height)));
     draw_list(frame, losses, "learning, and its trend", lines);
     draw_list(
         frame,
@@ -67,12 +71,12 @@ fn list_of_losses(run: &WatchedRun, width: usize) -> Vec<Line<'static>> {
         let value = series
             .last()
             .map_or_else(String::new, |point| number(point.value));
-        let name_width = 18.min(width.saturating_sub(17));
+        let name_width = 18.min(width.saturating_sub(14));
         let name: String = name.replace('_', " ").chars().take(name_width).collect();
-        let trend_width = width.saturating_sub(name_width + 9).min(24);
+        let trend_width = width.saturating_sub(name_width + 10).min(24);
         let trend = sparkline(series, trend_width);
         Line::from(vec![
-            format!("{name:<name_width$}{value:>8} ").into(),
+            format!("{name:<name_width$} {value:>8} ").into(),
             trend.fg(ACCENT),
         ])
     });

@@ -28,7 +28,7 @@ const FAINT: Style = Style::new().add_modifier(Modifier::DIM);
 const KEYS: &[(&str, &str)] = &[
     ("q, Esc, Ctrl-C", "leave; the run goes on"),
     ("← →, Tab, 1-9", "another run"),
-    ("↑ ↓", "scroll the games and what happened"),
+    ("↑ ↓", "scroll the lists"),
     ("t", "the curve over time, or over agent steps"),
     ("h, ?", "this help"),
 ];
@@ -82,7 +82,7 @@ fn draw_tabs(frame: &mut Frame<'_>, area: Rect, shown: &Shown) {
     let width = |names: &[&str]| {
         names
             .iter()
-            .map(|name| name.chars().count() + 3)
+            .map(|name| Line::from(*name).width() + 3)
             .sum::<usize>()
     };
     let fits = |from: &usize| width(&names[*from..=shown.chosen]) <= usize::from(area.width);
@@ -193,11 +193,19 @@ fn titled<'a>(title: impl Into<Line<'a>>) -> Block<'a> {
     Block::bordered().border_style(FAINT).title(title.into())
 }
 
-/// A number of a run, of any size, in at most seven columns.
-fn number(value: f64) -> String {
+/// Of which time the last speed is.
+pub(super) fn when(run: &WatchedRun) -> &'static str {
+    match run.state {
+        State::Running(_) => "now",
+        _ => "last",
+    }
+}
+
+/// A number of a run, of any size, in at most eight columns.
+pub(super) fn number(value: f64) -> String {
     match value.abs() {
         0.0 => "0".to_owned(),
-        size if size < 1e-4 => format!("{value:.1e}"),
+        size if size < 1e-2 => format!("{value:.2e}"),
         size if size < 10.0 => format!("{value:.4}"),
         size if size < 10_000.0 => format!("{value:.1}"),
         _ => short((value / 10.0).round() * 10.0),

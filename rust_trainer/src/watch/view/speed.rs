@@ -8,7 +8,7 @@ use ratatui::{
     widgets::Paragraph,
 };
 
-use super::{ACCENT, FAINT, lists::sparkline, titled};
+use super::{ACCENT, FAINT, lists::sparkline, titled, when};
 use crate::{
     report::format::duration,
     watch::run::{State, WatchedRun},
@@ -27,12 +27,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, run: &WatchedRun) {
     };
     let mut lines = Vec::new();
     if let Some(speed) = run.updates.speed() {
-        let when = if run.state == State::Stopped {
-            "last"
-        } else {
-            "now"
-        };
-        lines.push(named(when, format!("{speed:.0}")));
+        lines.push(named(when(run), format!("{speed:.0}")));
     }
     if let Some(speed) = run.mean_speed() {
         lines.push(named("mean", format!("{speed:.0}")));
