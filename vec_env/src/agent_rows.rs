@@ -11,7 +11,7 @@ use crate::{
     spaces::{Actions, BatchSpec, Dtype, ObsSpec},
     step::StepBatch,
     sub_env::restore_each,
-    sync::no_envs,
+    sync::{check_alike, no_envs},
     turn::Turn,
     vec_env::VecEnv,
 };
@@ -94,7 +94,7 @@ impl<E: MultiAgentEnv> AgentRows<E> {
     /// A batch of `num_envs` environments, each from one call of `make` with its index.
     ///
     /// # Errors
-    /// [`EnvError::Unsupported`] for no environment, for agents with different spaces, and as [`RowLayout::obs_spec`].
+    /// [`EnvError::Unsupported`] for no environment, for agents or environments with different spaces, and as [`RowLayout::obs_spec`].
     pub fn new(
         num_envs: usize,
         layout: RowLayout,
@@ -117,7 +117,9 @@ impl<E: MultiAgentEnv> AgentRows<E> {
         };
         let envs: Vec<SubEnv<E>> = envs.into_iter().map(sub_env).collect();
         let agents = envs.first().ok_or_else(no_envs)?.env.agents();
-        let (first, others) = agents.split_first().ok_or_else(no_envs)?;
+        let no_agents =
+            || EnvError::Unsupported("an environment needs at least 1 agent".to_owned());
+        let (first, others) = agents.split_first().ok_or_else(no_agents)?;
         let differs = |other: &&Agent| {
             (&other.obs_spec, &other.action_space) != (&first.obs_spec, &first.action_space)
         };
@@ -127,6 +129,16 @@ impl<E: MultiAgentEnv> AgentRows<E> {
                 first.name, other.name
             )));
         }
+        let spaces = |agents: &[Agent]| -> Vec<_> {
+            let spaces = |agent: &Agent| (agent.obs_spec.clone(), agent.action_space.clone());
+            agents.iter().map(spaces).collect()
+        };
+        let own = spaces(&agents);
+        check_alike(
+            envs[1..]
+                .iter()
+                .position(|other| spaces(&other.env.agents()) != own),
+        )?;
         let obs_spec = layout.obs_spec(&first.obs_spec, agents.len())?;
         let num_rows = num_envs * agents.len();
         let ends_apart = envs[0].env.ends_apart();

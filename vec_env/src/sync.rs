@@ -25,21 +25,39 @@ impl<E: Env> SyncVecEnv<E> {
     /// A batch of `num_envs` environments, each from one call of `make` with its index.
     ///
     /// # Errors
-    /// [`EnvError::Unsupported`] for no environment at all, and as [`ObsSpec::check`](crate::ObsSpec::check).
-    pub fn new(num_envs: usize, mut make: impl FnMut(usize) -> E) -> Result<Self, EnvError> {
-        let mode = AutoresetMode::SameStep;
-        let envs: Vec<_> = (0..num_envs)
-            .map(|index| SubEnv::new(make(index), mode))
-            .collect();
-        let first = &envs.first().ok_or_else(no_envs)?.env;
-        let spec = BatchSpec::new(num_envs, first.obs_spec(), first.action_space());
-        spec.obs_spec.check()?;
+    /// [`EnvError::Unsupported`] for no environment at all, for some with different spaces, and as
+    /// [`ObsSpec::check`](crate::ObsSpec::check).
+    pub fn new(num_envs: usize, make: impl FnMut(usize) -> E) -> Result<Self, EnvError> {
+        let envs: Vec<E> = (0..num_envs).map(make).collect();
+        let spec = spec_of(&envs)?;
+        let sub_env = |env| SubEnv::new(env, AutoresetMode::SameStep);
         Ok(Self {
             spec,
-            envs,
+            envs: envs.into_iter().map(sub_env).collect(),
             turn: Turn::default(),
         })
     }
+}
+
+/// What all environments of a batch have, which is checked.
+pub(crate) fn spec_of<E: Env>(envs: &[E]) -> Result<BatchSpec, EnvError> {
+    let spaces = |env: &E| (env.obs_spec(), env.action_space());
+    let mut all = envs.iter().map(spaces);
+    let first = all.next().ok_or_else(no_envs)?;
+    check_alike(all.position(|other| other != first))?;
+    let spec = BatchSpec::new(envs.len(), first.0, first.1);
+    spec.obs_spec.check()?;
+    Ok(spec)
+}
+
+/// Refuses a batch where this one behind the first environment has other spaces.
+pub(crate) fn check_alike(other: Option<usize>) -> Result<(), EnvError> {
+    other.map_or(Ok(()), |index| {
+        let index = index + 1;
+        Err(EnvError::Unsupported(format!(
+            "environments 0 and {index} have different spaces; rows of a batch need the same"
+        )))
+    })
 }
 
 /// The error of a batch of none.

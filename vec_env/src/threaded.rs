@@ -10,11 +10,12 @@ use crate::{
     spaces::{ActionBatch, Actions, AutoresetMode, BatchSpec},
     step::StepBatch,
     sub_env::{SubEnv, restore_all, save_all},
-    sync::no_envs,
+    sync::spec_of,
     vec_env::VecEnv,
 };
 
-/// A batch of environments of one kind, stepped by several threads: whoever is free takes the next environment.
+/// A batch of environments of one kind, stepped by several threads: whoever is free takes the next environment. The
+/// thread that receives takes part, so that a timeout of [`VecEnv::recv_timeout`] counts for nothing.
 pub struct ThreadedVecEnv<E: Env + 'static> {
     // Dropped first: its threads may be writing to the slot. `None` once the batch is closed.
     pool: Option<Pool<Job<E>>>,
@@ -62,7 +63,7 @@ impl<E: Env + 'static> ThreadedVecEnv<E> {
     /// one for each core, and more than environments are not used.
     ///
     /// # Errors
-    /// [`EnvError::Unsupported`] for no environment at all, and as [`ObsSpec::check`](crate::ObsSpec::check);
+    /// [`EnvError::Unsupported`] as [`SyncVecEnv::new`](crate::SyncVecEnv::new);
     /// [`EnvError::Backend`] for threads that the system refuses.
     pub fn new(
         envs: Vec<E>,
@@ -70,12 +71,10 @@ impl<E: Env + 'static> ThreadedVecEnv<E> {
         num_threads: usize,
     ) -> Result<Self, EnvError> {
         let num_envs = envs.len();
-        let first = envs.first().ok_or_else(no_envs)?;
         let spec = BatchSpec {
             autoreset_mode,
-            ..BatchSpec::new(num_envs, first.obs_spec(), first.action_space())
+            ..spec_of(&envs)?
         };
-        spec.obs_spec.check()?;
         let (row_bytes, action) = (spec.obs_spec.num_bytes(), spec.action_space.any_action());
         let job = |env| Job {
             sub_env: SubEnv::new(env, autoreset_mode),
@@ -237,6 +236,7 @@ impl<E: Env + 'static> VecEnv for ThreadedVecEnv<E> {
         self.check_idle("send")?;
         let num_envs = self.spec.num_envs;
         self.spec.action_space.check(actions, num_envs, |row| row)?;
+        self.spec.action_space.check_bounds(actions, |row| row)?;
         EnvError::check_length(&obs, self.spec.obs_bytes())?;
         let width = self.spec.action_space.num_values();
         let by_hand = self.spec.autoreset_mode == AutoresetMode::Disabled;

@@ -67,6 +67,7 @@ impl Turn {
     ) -> Result<(), EnvError> {
         self.check_ready("send")?;
         spec.action_space.check(actions, spec.num_envs, |row| row)?;
+        spec.action_space.check_bounds(actions, |row| row)?;
         EnvError::check_length(&obs, spec.obs_bytes())?;
         self.in_flight = Some((actions.to_batch(), obs));
         Ok(())

@@ -35,9 +35,9 @@ pub trait VecEnv: Send {
     /// `obs`: a row for each environment of [`VecEnv::batch_size`].
     ///
     /// # Errors
-    /// [`EnvError::ActionCount`], [`EnvError::ActionKind`], [`EnvError::ActionRange`] and
-    /// [`EnvError::BufferSize`] before anything is sent, [`EnvError::Order`] without a reset or when a
-    /// step is already in flight. The slot is dropped.
+    /// [`EnvError::ActionCount`], [`EnvError::ActionKind`], [`EnvError::ActionRange`], [`EnvError::ActionBounds`] and
+    /// [`EnvError::BufferSize`] before anything is sent, [`EnvError::Order`] without a reset, when a
+    /// step is already in flight, or where an ended episode waits for a reset. The slot is dropped.
     fn send(&mut self, actions: Actions<'_>, obs: ObsSlot) -> Result<(), EnvError>;
 
     /// Waits for the step in flight, or for the first [`VecEnv::batch_size`] environments of it that
@@ -130,13 +130,14 @@ pub trait VecEnv: Send {
         Err(self.has_no_states())
     }
 
-    /// Brings every environment to a state that [`VecEnv::save_state`] returned, one for each, after a
+    /// Brings every environment to a state that [`VecEnv::save_state`] returned, one for each, which is as good as a
     /// reset; writes what they showed last to `obs`. All of them, or none where one is refused. Nothing
     /// in a state runs.
     ///
     /// # Errors
     /// [`EnvError::State`] for one that is damaged or of something else, and for too few or too many;
-    /// [`EnvError::BufferSize`], and those of [`VecEnv::save_state`].
+    /// [`EnvError::BufferSize`]; [`EnvError::Unsupported`] where they cannot be brought back, [`EnvError::Order`] while a
+    /// step is in flight, and without a reset where that has to come first (Python's environments).
     fn restore_state(&mut self, _states: &[Vec<u8>], _obs: &mut [u8]) -> Result<(), EnvError> {
         Err(self.has_no_states())
     }
@@ -149,7 +150,8 @@ pub trait VecEnv: Send {
         ))
     }
 
-    /// Sends, receives, and copies the observations to `obs`: for a loop that keeps no store of them.
+    /// Sends, receives, and copies the observations to `obs`: for a loop that keeps no store of them. Where workers may
+    /// fail, send and receive: the observations of a step that is completed after [`EnvError::Worker`] are not in `obs`.
     ///
     /// # Errors
     /// Those of [`VecEnv::send`] and [`VecEnv::recv`].

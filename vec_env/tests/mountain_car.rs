@@ -76,6 +76,20 @@ fn games_are_those_of_gymnasium() {
     );
 }
 
+/// Where Gymnasium's position is the goal in float32, and no less.
+#[test]
+fn the_goal_is_one_of_float32() {
+    let (mut env, mut obs) = (MountainCarContinuous::new(0), [0; 8]);
+    env.start_at(0.369_641_942_453_042_27, 0.042_334_460_599_416_11);
+    let mut step = |push| env.step(ActionBatch::Continuous(vec![push]).as_actions(), &mut obs);
+    assert!(!step(-0.536_377_5).terminated);
+    let last = step(0.241_042_08);
+    assert!(
+        last.terminated && (last.reward - 99.994_19).abs() < 1e-4,
+        "{last:?}"
+    );
+}
+
 #[test]
 fn a_game_goes_on_from_its_saved_state() {
     let (mut env, mut other) = (MountainCar::new(1), MountainCar::new(2));
@@ -87,6 +101,12 @@ fn a_game_goes_on_from_its_saved_state() {
     }
     let state = env.save_state().unwrap();
     assert!(!other.restore_state(&state[1..], &mut restored));
+    let mut late = state.clone();
+    late[16] = 201;
+    assert!(
+        !other.restore_state(&late, &mut restored),
+        "beyond the limit"
+    );
     assert!(other.restore_state(&state, &mut restored));
     for _ in 0..50 {
         assert_eq!(restored, obs);

@@ -87,7 +87,7 @@ impl MultiAgentEnv for RobotArms {
     }
 
     fn render_fps(&self) -> f64 {
-        self.arms[0].render_fps()
+        self.arms.first().map_or(30.0, Env::render_fps)
     }
 
     /// Of each arm whether it takes part, and its state.
@@ -102,7 +102,7 @@ impl MultiAgentEnv for RobotArms {
 
     fn restore_state(&mut self, state: &[u8], obs: &mut [Vec<u8>]) -> bool {
         let (mut restored, mut shown) = (self.clone(), obs.to_vec());
-        if !state.len().is_multiple_of(self.arms.len()) {
+        if self.arms.is_empty() || !state.len().is_multiple_of(self.arms.len()) {
             return false;
         }
         let states = state.chunks(1.max(state.len() / self.arms.len()));

@@ -139,9 +139,10 @@ impl Env for RobotArm {
         let Some([first, second, x, y, num_steps, random]) = bytes_to_words(state) else {
             return false;
         };
-        let Ok(num_steps) = num_steps.try_into() else {
+        let num_steps = u32::try_from(num_steps).unwrap_or(u32::MAX);
+        if num_steps > self.max_steps {
             return false;
-        };
+        }
         self.angles = [first, second].map(f64::from_bits);
         self.target = [x, y].map(f64::from_bits);
         (self.num_steps, self.random) = (num_steps, Random::new(random));

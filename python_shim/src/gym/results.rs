@@ -135,6 +135,7 @@ impl<'a, 'py> InfoReader<'a, 'py> {
             per_player raw_reward, numbers lives, flags game_terminated, flags game_truncated,
             per_player episode_return, numbers episode_length, numbers episode_frames,
         }
+        batch.absent.clear();
         batch.episodes.clear();
         batch.final_obs.clear();
         batch.final_lives.clear();

@@ -88,7 +88,7 @@ fn eighty_columns_show_all_that_there_is() {
         "50 %",
         "the rest",
         "policy loss      -0.5000 ▁",
-        "value loss        8.2500 ▁▃▅▇",
+        "value loss        8.2500 ▁▃▆█",
         "300    best eval 30.5 ±",
         "600    eval 20.0 ± 1.5",
         "checkpoint",
@@ -118,7 +118,7 @@ fn every_size_and_state_can_be_drawn() {
             }
         }
     }
-    assert!(drawn(&shown, (80, 24)).contains("scroll the games"));
+    assert!(drawn(&shown, (80, 24)).contains("scroll the lists"));
 }
 
 #[test]

@@ -145,9 +145,10 @@ impl Env for CartPole {
         let Some([state @ .., num_steps, random]) = bytes_to_words::<6>(state) else {
             return false;
         };
-        let Ok(num_steps) = num_steps.try_into() else {
+        let num_steps = u32::try_from(num_steps).unwrap_or(u32::MAX);
+        if num_steps > MAX_STEPS {
             return false;
-        };
+        }
         let state: [u64; 4] = state;
         self.start_at(state.map(f64::from_bits));
         (self.num_steps, self.random) = (num_steps, Random::new(random));

@@ -94,13 +94,14 @@ impl Car {
         ])
     }
 
-    fn restore(&mut self, state: &[u8], obs: &mut [u8]) -> bool {
+    fn restore(&mut self, state: &[u8], max_steps: u32, obs: &mut [u8]) -> bool {
         let Some([position, velocity, num_steps, random]) = bytes_to_words(state) else {
             return false;
         };
-        let Ok(num_steps) = num_steps.try_into() else {
+        let num_steps = u32::try_from(num_steps).unwrap_or(u32::MAX);
+        if num_steps > max_steps {
             return false;
-        };
+        }
         self.start_at(f64::from_bits(position), f64::from_bits(velocity));
         (self.num_steps, self.random) = (num_steps, Random::new(random));
         self.observe(obs);
@@ -141,7 +142,7 @@ macro_rules! as_car {
         }
 
         fn restore_state(&mut self, state: &[u8], obs: &mut [u8]) -> bool {
-            self.0.restore(state, obs)
+            self.0.restore(state, Self::MAX_STEPS, obs)
         }
     };
 }
@@ -240,7 +241,7 @@ impl Env for MountainCarContinuous {
         car.roll(kept(car.velocity + kept(push)), kept);
         (car.position, car.velocity) = (rounded(car.position), rounded(car.velocity));
         car.observe(obs);
-        let terminated = car.position >= Self::GOAL && car.velocity >= 0.0;
+        let terminated = car.position >= kept(Self::GOAL) && car.velocity >= 0.0;
         let cost = f64::from(action).powi(2) * 0.1;
         Transition {
             reward: (if terminated { 100.0 } else { 0.0 } - cost) as f32,

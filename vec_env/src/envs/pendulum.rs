@@ -134,9 +134,10 @@ impl Env for Pendulum {
         let Some([angle, speed, num_steps, random]) = bytes_to_words(state) else {
             return false;
         };
-        let Ok(num_steps) = num_steps.try_into() else {
+        let num_steps = u32::try_from(num_steps).unwrap_or(u32::MAX);
+        if num_steps > MAX_STEPS {
             return false;
-        };
+        }
         self.start_at(f64::from_bits(angle), f64::from_bits(speed));
         (self.num_steps, self.random) = (num_steps, Random::new(random));
         self.observe(obs);

@@ -17,7 +17,8 @@ use crate::{
     },
 };
 
-/// A batch of Atari games. Observations are uint8; rewards, flags and records are those of `atari_wrappers`.
+/// A batch of Atari games. Observations are uint8; rewards, flags and records are those of `atari_wrappers`. The thread
+/// that receives plays, too, so that a timeout of [`VecEnv::recv_timeout`] counts for nothing.
 pub struct AtariVecEnv {
     // Dropped first: its threads may be writing to the ticket's slot.
     pub(super) pool: Option<Pool<SubEnv>>,

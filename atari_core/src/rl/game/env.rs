@@ -220,13 +220,13 @@ impl AtariEnv {
             let action = self.actions.get(index).copied();
             action.ok_or(EnvError::ActionRange {
                 env: 0,
-                action: index as i64,
+                action: i64::try_from(index).unwrap_or(i64::MAX),
                 num_actions: self.actions.len() as i64,
             })
         };
-        match (action, self.num_players()) {
-            (EnvAction::Index(index), 1) => Ok(Pressed::by_all(action_of(index)?)),
-            (EnvAction::Polar(polar), 1) => {
+        match (action, self.num_players(), self.recipe().continuous) {
+            (EnvAction::Index(index), 1, false) => Ok(Pressed::by_all(action_of(index)?)),
+            (EnvAction::Polar(polar), 1, true) => {
                 let threshold = self.recipe().continuous_action_threshold;
                 let (action, strength) = console_action(polar, threshold);
                 Ok(Pressed {
@@ -234,7 +234,7 @@ impl AtariEnv {
                     ..Pressed::by_all(action)
                 })
             }
-            (EnvAction::Pair([first, second]), 2) => Ok(Pressed {
+            (EnvAction::Pair([first, second]), 2, _) => Ok(Pressed {
                 actions: [action_of(first)?, action_of(second)?],
                 strength: 1.0,
             }),
