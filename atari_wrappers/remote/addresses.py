@@ -144,6 +144,8 @@ def bound_for_this_user(address: str) -> Iterator[None]:
 
 def _check_free(path: str) -> None:
     place = Path(path)
+    if not place.parent.is_dir():
+        raise FileNotFoundError(f"cannot listen on unix:{path}: there is no folder {place.parent}")
     if not place.exists():
         return
     if not place.is_socket():

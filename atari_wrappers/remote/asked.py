@@ -14,6 +14,8 @@ from atari_wrappers.settings import Settings
 # None of them names a file, a process or code of the server's.
 _OF_CLIENTS = ("preset", "autoreset", "batch_size", "clip_actions", "num_players")
 SETTINGS = (*_OF_CLIENTS, *(name for name in Recipe.names() if name in Settings.names()))
+# What would take much of the server's memory, or of its time, beyond these.
+_MOST = {"frame_stack": 256, "frame_skip": 10_000, "noop_max": 10_000}
 _NO_VIDEOS = {name: getattr(Settings(), name) for name in ("video_dir", *OF_VIDEOS)}
 
 
@@ -39,6 +41,10 @@ def asked_batch(request: BatchRequest, num_envs: int, settings: dict[str, Any]) 
                 f"{name}: no setting that a server takes from its clients, which are"
                 f" {', '.join(SETTINGS)}"
             )
+    for name, most_of_it in _MOST.items():
+        value = settings.get(name)
+        if isinstance(value, int) and value > most_of_it:
+            raise ValueError(f"{name} must be at most {most_of_it} on a server, not {value}")
     envs = request.envs if len(request.envs) == 1 else request.envs[:num_envs]
     own = _for_first(request.settings, num_envs)
     if settings:

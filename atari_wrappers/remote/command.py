@@ -77,8 +77,7 @@ def add_server_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--max-request-bytes",
         type=int,
-        default=64 << 20,
-        help="larger requests are refused (%(default)s)",
+        help="larger requests are refused (64 MiB, or 512 KiB for each env if that is more)",
     )
 
 
@@ -168,7 +167,10 @@ def _setting(text: str) -> tuple[str, Any]:
 
 def _token(path: Path | None) -> tuple[str, bool]:
     """Return the token, and whether it is a new one."""
-    token = given_token(None if path is None else path.read_text().strip())
+    given = None if path is None else path.read_text().strip()
+    if given == "":
+        raise ValueError(f"--token-file: {path} holds no token")
+    token = given_token(given)
     return (token, False) if token else (secrets.token_urlsafe(24), True)
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import base64
 import hmac
+import json
 import logging
+import math
 import ssl
 import threading
 from collections.abc import Callable
@@ -59,6 +61,7 @@ class HttpFace:
         clients: Those of the server.
         certificate: For TLS, where other machines can connect.
         max_request_bytes: Larger requests are refused.
+        log: Told, in a line each, who comes and goes.
 
     Raises:
         OSError: The address is taken or not of this machine.
@@ -75,7 +78,9 @@ class HttpFace:
         *,
         certificate: tuple[Path, Path] | None,
         max_request_bytes: int,
+        log: Callable[[str], None],
     ) -> None:
+        self._log = log
         self._token, self.clients, self._limit = token.encode(), clients, max_request_bytes
         self._of_connections: dict[Any, Client] = {}
         self.loop = asyncio.new_event_loop()
@@ -137,7 +142,7 @@ class HttpFace:
             body = await request.json() if request.can_read_body else {}
             if not isinstance(body, dict):
                 raise ValueError("a request is a JSON object")
-            return web.json_response(await self.run(self.reply, request, name, body))
+            return web.json_response(await self.run(self.reply, request, name, body), dumps=dumps)
         except web.HTTPException:
             raise
         except TooManyClientsError as error:
@@ -166,10 +171,18 @@ class HttpFace:
         Raises:
             TooManyClientsError: There is no room.
         """
-        client = self.new_client()
-        if not self.clients.admit(client, Connection(self.loop, request)):
-            most = self.clients.most
-            raise TooManyClientsError(f"{most} clients are connected, as many as it serves")
+        client, connection = self.new_client(), Connection(self.loop, request)
+        if not self.clients.admit(client, connection):
+            # Connections that have ended give their room at once, and not when they are looked at.
+            for protocol, other in list(self._of_connections.items()):
+                if other.idle_since is not None:
+                    self._release_if_over(protocol)
+            if not self.clients.admit(client, connection):
+                most = self.clients.most
+                problem = f"{most} clients are connected, as many as it serves"
+                self._log(f"a client by HTTP is refused: {problem}")
+                raise TooManyClientsError(problem)
+        self._log("a client by HTTP has come")
         return client
 
     def client_of(self, request: web.Request) -> Client:
@@ -178,18 +191,32 @@ class HttpFace:
         client = self._of_connections.get(protocol)
         if client is None or client.is_over:
             client = self._of_connections[protocol] = self.admit(request)
-            self.loop.call_soon_threadsafe(self._watch, protocol, request, client)
+            self.loop.call_soon_threadsafe(self._watch, protocol, client)
         return client
 
-    def _watch(self, protocol: Any, request: web.Request, client: Client) -> None:
+    def _watch(self, protocol: Any, client: Client) -> None:
         """Release a client when its connection is gone."""
-        transport = request.transport
-        if transport is None or transport.is_closing():
-            if self._of_connections.get(protocol) is client:
-                del self._of_connections[protocol]
-            self._pool.submit(self.clients.release, client)
+        present = self._of_connections.get(protocol)
+        if present is None:
+            return  # it was released
+        if present is not client:  # which is over
+            self._pool.submit(self.release, client)
+        elif is_over(protocol):
+            self._pool.submit(self._release_if_over, protocol)
         else:
-            self.loop.call_later(_WATCH_SECONDS, self._watch, protocol, request, client)
+            self.loop.call_later(_WATCH_SECONDS, self._watch, protocol, client)
+
+    def _release_if_over(self, protocol: Any) -> None:
+        """Release the client of a connection that has ended, unless somebody else does."""
+        if is_over(protocol):
+            client = self._of_connections.pop(protocol, None)
+            if client is not None:
+                self.release(client)
+
+    def release(self, client: Client) -> None:
+        """Let a client go."""
+        self.clients.release(client)
+        self._log("a client by HTTP has left")
 
     def stop(self) -> None:
         """End all connections; a second call does nothing."""
@@ -207,6 +234,27 @@ class HttpFace:
         self._thread.join(_WAIT_SECONDS)
         self.loop.close()
         self._pool.shutdown(wait=False)
+
+
+def is_over(protocol: Any) -> bool:
+    """Whether a connection has ended."""
+    return protocol.transport is None or protocol.transport.is_closing()
+
+
+def dumps(value: Any) -> str:
+    """Return JSON, in which numbers that are not finite are `null`."""
+    try:
+        return json.dumps(value, allow_nan=False)
+    except ValueError:
+        return json.dumps(_finite(value), allow_nan=False)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _finite(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_finite(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def to_json(array: np.ndarray) -> Any:
@@ -229,6 +277,8 @@ def from_json(value: Any, dtype: np.dtype[Any]) -> np.ndarray:
     """
     if not isinstance(value, dict):
         return of_type(value, dtype)
+    if not value.keys() >= {"dtype", "shape", "base64"}:
+        raise ValueError('an array is nested lists, or {"dtype": ..., "shape": ..., "base64": ...}')
     named, data = np.dtype(value["dtype"]), base64.b64decode(value["base64"], validate=True)
     if named.kind not in "biuf":
         raise ValueError(f"an array of {named} is no plain data")

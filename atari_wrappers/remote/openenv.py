@@ -23,6 +23,7 @@ from atari_wrappers.remote.http import (
     REFUSED,
     HttpFace,
     TooManyClientsError,
+    dumps,
     from_json,
     to_json,
 )
@@ -217,11 +218,11 @@ class OpenEnvFace(HttpFace):
                 reply = await self.run(_reply_to, client, message.data)
                 if reply is None:
                     break
-                await socket.send_json(reply)
+                await socket.send_json(reply, dumps=dumps)
         except ConnectionError:
             pass  # the client is gone
         finally:
-            await self.run(self.clients.release, client)
+            await self.run(self.release, client)
         await socket.close()
         return socket
 

@@ -53,7 +53,8 @@ class Server(ABC):
             asked for, is sent away; 0 for never.
         keep_lost: Seconds for which what a client has is kept, at most, when its connection is
             lost; only of clients that ask for it.
-        max_request_bytes: Larger requests end their call. Saved states are the largest.
+        max_request_bytes: Larger requests end their call. Saved states are the largest. `None` for
+            64 MiB, or, of a batch, for 512 KiB for each env if that is more.
         http: Another address, where the same is served by HTTP and JSON; it needs
             `pip install "atari-wrappers[http]"`.
         log: Told, in a line each, who comes and goes.
@@ -65,6 +66,7 @@ class Server(ABC):
     """
 
     service: ClassVar[Service]
+    _usual_request = 64 << 20
 
     def __init__(
         self,
@@ -75,7 +77,7 @@ class Server(ABC):
         max_clients: int = 16,
         idle_timeout: float = 3600.0,
         keep_lost: float = 120.0,
-        max_request_bytes: int = 64 << 20,
+        max_request_bytes: int | None = None,
         http: str | None = None,
         log: Callable[[str], None] = lambda line: None,
     ) -> None:
@@ -85,7 +87,8 @@ class Server(ABC):
         self._log, self._keep_lost = log, keep_lost
         self._token = f"Bearer {token}".encode()
         threads = check_count("max_clients", max_clients, 1) + _DOORKEEPERS
-        limit = check_count("max_request_bytes", max_request_bytes, _LEAST_REQUEST)
+        limit = self._usual_request if max_request_bytes is None else max_request_bytes
+        limit = check_count("max_request_bytes", limit, _LEAST_REQUEST)
         self._pool = ThreadPoolExecutor(threads, "batch-client")
         self._server = grpc.server(
             self._pool,
@@ -121,7 +124,12 @@ class Server(ABC):
         _check_encrypted(address, certificate)
         try:
             return self._new_face()(
-                address, token, self._clients, certificate=certificate, max_request_bytes=limit
+                address,
+                token,
+                self._clients,
+                certificate=certificate,
+                max_request_bytes=limit,
+                log=self._log,
             )
         except ModuleNotFoundError as error:
             raise UnsupportedError(
@@ -255,6 +263,7 @@ class BatchServer(Server):
 
     def __init__(self, request: BatchRequest, address: str, token: str, **limits: Any) -> None:
         self._request = request
+        self._usual_request = max(self._usual_request, request.num_envs << 19)
         super().__init__(address, token, **limits)
 
     def _new_face(self) -> Callable[..., HttpFace]:

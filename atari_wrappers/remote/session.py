@@ -23,8 +23,8 @@ _LOGGER = logging.getLogger("atari_wrappers")
 _RETRY_SECONDS = 0.1
 # What a server gives as its status, and what the first line of its error says then.
 _NOT_THERE = "UNAVAILABLE"
-# After these it may let the client in later.
-_COMES_BACK = (_NOT_THERE, "RESOURCE_EXHAUSTED")
+# So it says that it is full, and by a connection that was there that a message is too large.
+_NO_ROOM = "RESOURCE_EXHAUSTED"
 # How long a client that leaves waits for the server to close a batch that it would keep otherwise.
 _GOODBYE_SECONDS = 2.0
 _LAST_ID = (1 << 64) - 1
@@ -208,7 +208,9 @@ class Session:
         """
         now = time.monotonic()
         is_kept = self.welcome is not None and self.welcome.session
-        if is_kept and error is not None and _status(error)[0] in _COMES_BACK:
+        status = "" if error is None else _status(error)[0]
+        is_full = status == _NO_ROOM and self._lost_at is not None
+        if is_kept and (status == _NOT_THERE or is_full):
             if self._lost_at is None:
                 self._lost_at = now
                 _LOGGER.warning(

@@ -174,6 +174,11 @@ impl TrainerError {
     pub(crate) fn checkpoint(path: &Path, problem: impl fmt::Display) -> Self {
         Self::Checkpoint(format!("`{}`: {problem}", path.display()))
     }
+
+    /// There is none where the user says.
+    pub(crate) fn no_checkpoint(path: &Path, problem: &str) -> Self {
+        Self::Usage(Self::checkpoint(path, problem).to_string())
+    }
 }
 
 /// The longest word of a user that is repeated as it stands.

@@ -164,3 +164,7 @@ def test_it_speaks_json_too(tmp_path: Path, closing: ExitStack) -> None:
         np.testing.assert_array_equal(np.float32(reply["value"]), said["value"])
     assert "an act is" in act(obs=1)["error"]
     assert "the policy remembers 1" in act(observations=[[0.0] * 4] * 2)["error"]
+    assert "of the shape [n, 4], not [4]" in act(observations=[0.0] * 4)["error"]
+    for wrong in ({"greedy": "false"}, {"episode_start": "no"}, {"episode_start": [1]}):
+        assert "greedy is true or false" in act(observations=[[0.0] * 4], **wrong)["error"]
+    assert "an array is nested lists" in act(observations={"dtype": "float32"})["error"]

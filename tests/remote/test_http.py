@@ -30,6 +30,7 @@ from atari_wrappers.remote import BatchServer
 from atari_wrappers.request import request_batch
 
 aiohttp = pytest.importorskip("aiohttp", reason="it is an extra")
+from atari_wrappers.remote.http import dumps  # noqa: E402 - needs aiohttp
 
 Serve = Callable[..., BatchServer]
 HTTP = {"http": "127.0.0.1:0"}
@@ -182,6 +183,29 @@ def test_a_connection_has_an_env_by_http_too(serve: Serve) -> None:
     wait_until(lambda: server.num_clients == 0, seconds=60)
     assert post(other, "/reset")[0] == 200
     other.close()
+
+
+def test_connections_that_have_ended_take_no_room(serve: Serve) -> None:
+    server = serve("CartPole-v1", 1, limits=HTTP | {"max_clients": 2})
+    assert server.http_address is not None
+    host = server.http_address.removeprefix("http://")
+    for _ in range(20):
+        connection = HTTPConnection(host, timeout=60)
+        connection.request("POST", f"/{TOKEN}/reset", "{}", {"Connection": "close"})
+        assert connection.getresponse().status == 200
+        connection.close()
+
+
+def test_who_comes_and_goes_is_logged(serve: Serve) -> None:
+    lines: list[str] = []
+    server = serve("CartPole-v1", 1, limits=HTTP | {"max_clients": 1, "log": lines.append})
+    talk(server.http_address, {"type": "reset"}, {"type": "close"})
+    wait_until(lambda: lines == ["a client by HTTP has come", "a client by HTTP has left"])
+
+
+def test_numbers_that_are_not_finite_are_null() -> None:
+    value = {"reward": float("nan"), "rows": [[1.5, float("-inf")], "NaN"]}
+    assert json.loads(dumps(value)) == {"reward": None, "rows": [[1.5, None], "NaN"]}
 
 
 def test_a_token_is_asked_for(serve: Serve) -> None:

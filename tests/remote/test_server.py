@@ -157,14 +157,41 @@ def test_a_log_that_is_gone_is_no_matter(monkeypatch: pytest.MonkeyPatch) -> Non
     command._say("nobody reads it")
 
 
-def test_large_requests_are_refused(serve: Serve, connect: Connect) -> None:
-    vec = connect(serve(limits={"max_request_bytes": 1 << 14}))
+@pytest.mark.parametrize("reconnect", [0, 60])
+def test_large_requests_are_refused(reconnect: int, serve: Serve, connect: Connect) -> None:
+    """Also where a lost connection is made anew: a request would be too large again."""
+    vec = connect(serve(limits={"max_request_bytes": 1 << 14}), reconnect=reconnect)
     vec.reset()
     with pytest.raises(ServerError, match="larger than max"):
         vec.restore_state([bytes(1 << 15)] * 2)
     with pytest.raises(ServerError, match="larger than max"):
         vec.step([0, 0])
     assert vec.closed
+
+
+def test_many_envs_may_send_their_states(serve: Serve) -> None:
+    usual = [serve("CartPole-v1", count)._usual_request for count in (2, 200)]
+    assert usual == [64 << 20, 200 << 19]
+
+
+@pytest.mark.parametrize("name", ["frame_stack", "frame_skip", "noop_max"])
+def test_what_costs_a_server_much_is_refused(name: str, serve: Serve, connect: Connect) -> None:
+    with pytest.raises(ValueError, match=f"{name} must be at most .* on a server, not 100000"):
+        connect(serve(), **{name: 100_000})
+
+
+def test_a_token_file_without_a_token_is_refused(tmp_path: Path) -> None:
+    empty = tmp_path / "token"
+    empty.write_text(" \n")
+    with pytest.raises(ValueError, match="token holds no token"):
+        command._token(empty)
+
+
+@pytest.mark.parametrize("limits", [{}, {"http": "unix:/no/folder/b"}])
+def test_a_socket_in_no_folder_is_told(limits: dict[str, str], serve: Serve) -> None:
+    address = "127.0.0.1:0" if limits else "unix:/no/folder/a"
+    with pytest.raises(FileNotFoundError, match="there is no folder /no/folder"):
+        serve(address=address, limits=limits)
 
 
 def first_reply(address: str, *requests: Request) -> Reply:

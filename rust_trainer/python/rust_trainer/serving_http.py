@@ -58,13 +58,21 @@ class PolicyFace(HttpFace):
             )
         client = self.client_of(request)
         assert isinstance(client, serving.PolicyClient)
-        starts = body.get("episode_start")
+        obs = from_json(body["observations"], self._space.dtype)
+        own = self._space.shape or ()
+        if obs.shape[1:] != own:
+            raise ValueError(
+                f"observations are of the shape [n, {', '.join(map(str, own))}], not"
+                f" {list(obs.shape)}"
+            )
+        greedy, starts = body.get("greedy", False), body.get("episode_start")
+        starts = None if starts is None else np.atleast_1d(np.asarray(starts))
+        if not isinstance(greedy, bool) or (starts is not None and starts.dtype != bool):
+            raise ValueError("greedy is true or false, and episode_start is, or a list of them")
         client.idle_since = None
         try:
             actions, said = client.act(
-                from_json(body["observations"], self._space.dtype),
-                None if starts is None else np.asarray(starts, bool).reshape(-1),
-                greedy=bool(body.get("greedy", False)),
+                obs, None if starts is None else starts.reshape(-1), greedy=greedy
             )
         finally:
             client.idle_since = time.monotonic()

@@ -28,6 +28,7 @@ use vec_env::{ActionSpace, ObsSpec, VecEnv};
 
 pub use algorithm::{Algorithm, Learning, Metrics};
 pub use ddpg::Ddpg;
+pub(crate) use ddpg::check_ranks;
 pub use dqn::Dqn;
 pub use learner::{Learner, Loss};
 pub use on_policy::{OnPolicy, OnPolicyAlgorithm};

@@ -16,6 +16,7 @@ use super::{
     setting_args::{self, LayerArgs},
 };
 use crate::{
+    algorithms,
     envs::{self, EnvRequest, Recording, TrainingEnvs},
     error::TrainerError,
     play::{self, LiveGame},
@@ -268,6 +269,7 @@ fn film_on(powered_on: PoweredOn, run: &Run) -> Box<Film> {
 
 /// The settings with this rank's share of the environments.
 fn own_share(settings: &Settings, ranks: &Ranks) -> Result<Settings, TrainerError> {
+    algorithms::check_ranks(settings, ranks)?;
     let (num_envs, count) = (settings.env.num_envs, ranks.count());
     if !num_envs.is_multiple_of(count) {
         let problem = format!("is not divided by the {count} ranks, which take equally many each");

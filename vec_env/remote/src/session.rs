@@ -273,8 +273,9 @@ impl Session {
     fn go_on(&mut self, end: Result<(), Status>) -> Result<(), RemoteError> {
         let ended = end.err().map(|status| code_and_details(&status));
         let comes_back = ended.as_ref().is_some_and(|(code, _)| {
-            // After these a server may let the client in later.
-            matches!(code, Code::Unavailable | Code::ResourceExhausted)
+            // A server may let the client in later; by a connection that was there, a message is too large.
+            let is_full = *code == Code::ResourceExhausted && self.lost_at.is_some();
+            *code == Code::Unavailable || is_full
         });
         if comes_back && !self.key.is_empty() {
             let lost_at = *self.lost_at.get_or_insert_with(|| {

@@ -63,6 +63,22 @@ pub struct Ddpg {
     policy_terms: Vec<Tensor>,
 }
 
+/// Refuses several ranks where the algorithm of `settings` takes none.
+pub(crate) fn check_ranks(settings: &Settings, ranks: &Ranks) -> Result<(), TrainerError> {
+    let alone = matches!(
+        settings.algorithm,
+        AlgorithmSettings::Ddpg(_) | AlgorithmSettings::Td3(_) | AlgorithmSettings::Maddpg(_)
+    );
+    if !alone || ranks.is_alone() {
+        return Ok(());
+    }
+    Err(TrainerError::Usage(format!(
+        "{} learns in one process, and here are {}: start it without ranks",
+        settings.algorithm.algorithm(),
+        ranks.count()
+    )))
+}
+
 impl Ddpg {
     /// Fresh weights, drawn by the seed of `run`, and an empty replay memory.
     ///
@@ -75,13 +91,7 @@ impl Ddpg {
         device: Device,
         ranks: &Ranks,
     ) -> Result<Self, TrainerError> {
-        if !ranks.is_alone() {
-            return Err(TrainerError::Usage(format!(
-                "{} learns in one process, and here are {}: start it without ranks",
-                run.algorithm.algorithm(),
-                ranks.count()
-            )));
-        }
+        check_ranks(run, ranks)?;
         let is_twin = matches!(run.algorithm, AlgorithmSettings::Td3(_));
         let num_critics = if is_twin { 2 } else { 1 };
         let (spec, num_envs, actions) = (env.obs_spec(), env.num_envs(), env.action_space());

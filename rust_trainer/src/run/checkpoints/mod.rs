@@ -103,7 +103,7 @@ pub fn find(path: &Path) -> Result<Found, TrainerError> {
     let settings = Settings::in_folder(path);
     let Some(found) = newest(&path.join("checkpoints"))? else {
         let problem = "holds no checkpoint; name a run's folder";
-        return Err(TrainerError::checkpoint(path, problem));
+        return Err(TrainerError::no_checkpoint(path, problem));
     };
     found.check(settings?.as_ref())?;
     Ok(found)
@@ -119,7 +119,7 @@ pub fn find_best(run: &Path) -> Result<Found, TrainerError> {
     let Some(found) = best(run)? else {
         let problem =
             "holds no best checkpoint; evaluation during training keeps it: train with eval_every";
-        return Err(TrainerError::checkpoint(run, problem));
+        return Err(TrainerError::no_checkpoint(run, problem));
     };
     if let Some(settings) = settings? {
         found.checkpoint.check_belongs(&found.path, &settings)?;
@@ -141,7 +141,7 @@ pub(crate) fn all(run: &Path) -> Result<Vec<PathBuf>, TrainerError> {
     found.sort_by_key(|path| files::step_of(path));
     if found.is_empty() {
         let problem = "holds no checkpoint; name a run's folder";
-        return Err(TrainerError::checkpoint(run, problem));
+        return Err(TrainerError::no_checkpoint(run, problem));
     }
     Ok(found)
 }
@@ -161,5 +161,5 @@ fn check_exists(run: &Path) -> Result<(), TrainerError> {
         return Ok(());
     }
     let problem = "does not exist; name a run's folder";
-    Err(TrainerError::checkpoint(run, problem))
+    Err(TrainerError::no_checkpoint(run, problem))
 }
