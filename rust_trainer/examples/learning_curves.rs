@@ -9,7 +9,7 @@
 use std::{collections::BTreeMap, env, error::Error, io};
 
 use rust_trainer::{
-    report::bootstrap::mean,
+    report::bootstrap::{mean, mean_of_envs},
     seeds::{Estimate, Games, mean_curve, score},
 };
 use serde_json::json;
@@ -30,8 +30,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         [point.step as f64, point.mean, interval.low, interval.high]
     });
     let summary = json!({
-        "end": Estimate::of(std::slice::from_ref(&ends), mean),
-        "whole": Estimate::of(std::slice::from_ref(&wholes), mean),
+        "end": Estimate::of(std::slice::from_ref(&ends), mean_of_envs),
+        "whole": Estimate::of(std::slice::from_ref(&wholes), mean_of_envs),
         "ends": ends,
         "wholes": wholes,
         "curve": points.collect::<Vec<_>>(),

@@ -133,11 +133,11 @@ impl<E: MultiAgentEnv> AgentRows<E> {
             let spaces = |agent: &Agent| (agent.obs_spec.clone(), agent.action_space.clone());
             agents.iter().map(spaces).collect()
         };
-        let own = spaces(&agents);
+        let own = spaces(agents);
         check_alike(
             envs[1..]
                 .iter()
-                .position(|other| spaces(&other.env.agents()) != own),
+                .position(|other| spaces(other.env.agents()) != own),
         )?;
         let obs_spec = layout.obs_spec(&first.obs_spec, agents.len())?;
         let num_rows = num_envs * agents.len();

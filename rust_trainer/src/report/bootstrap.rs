@@ -23,8 +23,9 @@ pub fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// The mean over environments of the mean of each one's scores.
-pub(crate) fn mean_of_envs(scores: &[Vec<f64>]) -> f64 {
+/// The mean over environments of the mean of each one's scores; NaN of nothing.
+#[must_use]
+pub fn mean_of_envs(scores: &[Vec<f64>]) -> f64 {
     let means: Vec<f64> = scores.iter().map(|of_env| mean(of_env)).collect();
     mean(&means)
 }
