@@ -369,33 +369,3 @@ fn title(settings: &Settings) -> String {
         settings.run.seed
     )
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_run_too_short_for_a_gradient_step_says_so() {
-        for (n_step, train_frequency, first) in [(1, 4, 104), (1, 20, 120), (5, 8, 136)] {
-            for total in [first - 8, first - 7, first] {
-                let table = toml::toml! {
-                    algorithm = "dqn"
-                    learning_starts = 100
-                    replay_capacity = 100
-                };
-                let mut table = table.clone();
-                table.insert("n_step".to_owned(), n_step.into());
-                table.insert("train_frequency".to_owned(), train_frequency.into());
-                table.insert("total_steps".to_owned(), total.into());
-                let told = too_few_to_learn(&Settings::from_table(&table).unwrap(), 8);
-                let is_told =
-                    told.is_some_and(|text| text.contains(&format!("after {first} agent")));
-                assert_eq!(
-                    is_told,
-                    total == first - 8,
-                    "{n_step} {train_frequency} {total}"
-                );
-            }
-        }
-    }
-}

@@ -135,17 +135,30 @@ fn a_network_whose_outputs_mean_other_returns_begins_no_run() {
 }
 
 #[test]
-fn a_run_too_short_to_learn_says_so() {
+fn a_run_that_ends_before_its_first_gradient_step_says_so() {
     let folder = tempfile::tempdir().unwrap();
-    for (name, total_steps, says_so) in [("short", 32, true), ("long", 64, false)] {
-        let settings = with(
-            &dqn(folder.path(), name),
-            &format!("total_steps = {total_steps}"),
-        );
-        let notices = create(&settings, one_step()).unwrap().notices;
-        let says = notices
-            .iter()
-            .any(|notice| notice.contains("`learning_starts` = 32 is not reached"));
-        assert_eq!(says, says_so, "{notices:?}");
+    for (n_step, frequency) in [(1, 4), (1, 10), (3, 4)] {
+        let mut said = Vec::new();
+        for total_steps in (28..=48).step_by(NUM_ENVS) {
+            let name = format!("{n_step}-{frequency}-{total_steps}");
+            let changes = format!(
+                "total_steps = {total_steps}\nsteps_per_update = {total_steps}\nn_step = {n_step}\n\
+                 train_frequency = {frequency}"
+            );
+            let settings = with(&dqn(folder.path(), &name), &changes);
+            let run = create(&settings, one_step()).unwrap();
+            let is_said = |notice: &String| notice.starts_with("nothing will be learned: ");
+            said.push(run.notices.iter().any(is_said));
+            run.train(&StopRequest::never()).unwrap();
+            let table = fs::read_to_string(folder_of(&settings).join("updates.csv")).unwrap();
+            let mut lines = table.lines().map(|line| line.split(','));
+            let place = lines
+                .next()
+                .unwrap()
+                .position(|name| name == "gradient_steps");
+            let steps = lines.last().unwrap().nth(place.unwrap()).unwrap();
+            assert_eq!(said.last(), Some(&(steps == "0")), "{name}");
+        }
+        assert!(said[0] && !said[said.len() - 1], "{said:?}");
     }
 }
