@@ -156,7 +156,7 @@ fn a_run_that_ends_before_its_first_gradient_step_says_so() {
                 .next()
                 .unwrap()
                 .position(|name| name == "gradient_steps");
-            let steps = lines.last().unwrap().nth(place.unwrap()).unwrap();
+            let steps = lines.next_back().unwrap().nth(place.unwrap()).unwrap();
             assert_eq!(said.last(), Some(&(steps == "0")), "{name}");
         }
         assert!(said[0] && !said[said.len() - 1], "{said:?}");
