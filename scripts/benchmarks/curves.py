@@ -8,8 +8,8 @@ bf16 where the processor has no instructions for it, so that it is emulated.
 `report` adds the runs of FOLDER, if one is named, to what is checked in; it writes every game as
 `docs/results/NAME/episodes.csv`, and `curves.png` and `curves.txt` beside it: over the seeds that
 all contestants there have, the mean of the mean raw return of the last 100 games, and of all, with
-its 95 % interval by bootstrap over seeds; and how far each two are apart, seed by seed, over the
-seeds that both have, with the standard error.
+its 95 % interval by bootstrap over seeds; the same of all seeds of who has more; and how far each
+two are apart, seed by seed, over the seeds that both have, with the standard error.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import learning_curves
 import matplotlib.pyplot as plt
 import numpy as np
 from harness import RESULTS, theirs
-from learning_curves import Key, Runs, Table, draw, estimate, summarize
+from learning_curves import Key, Runs, Summary, Table, draw, estimate, summarize
 
 OURS = "ppo-atari --recipe envpool --episodic-life true --clip-reward true"
 OURS += " --backend native --torch-threads 1 --env-threads 1"
@@ -131,17 +131,27 @@ def difference(first: list[float], second: list[float]) -> str:
     return f"{np.mean(pairs):+.1f} ± {np.std(pairs, ddof=1) / np.sqrt(len(pairs)):.1f}"
 
 
+def told(name: str, its: Summary) -> str:
+    """Return what seeds came to in a line."""
+    ends, wholes = (", ".join(f"{each:.1f}" for each in its[name]) for name in ("ends", "wholes"))
+    return (
+        f"{name}: {estimate(its['end'])}, over all games {estimate(its['whole'])}; "
+        f"seeds {ends}; over all games {wholes}"
+    )
+
+
 def report(runs: Runs) -> None:
     """Draw the curves, and write the table of where they end."""
     of, there = study(), {contestant for contestant, _ in runs}
     contestants = [contestant for contestant in of.contestants() if contestant in there]
     seeds = common_seeds(runs, *contestants)
     of_all = {name: summarize(runs, (name,), seeds, of.steps) for name in contestants}
-    lines = [
-        f"{contestant}: {estimate(its['end'])}, over all games {estimate(its['whole'])}; "
-        f"seeds {', '.join(f'{end:.1f}' for end in its['ends'])}"
-        for contestant, its in of_all.items()
-    ]
+    lines = [told(contestant, its) for contestant, its in of_all.items()]
+    for contestant in contestants:
+        own = common_seeds(runs, contestant)
+        if own != seeds:
+            its = summarize(runs, (contestant,), own, of.steps)
+            lines.append(told(f"{contestant}, all {len(own)} seeds", its))
     for pair in itertools.combinations(contestants, 2):
         seeds = common_seeds(runs, *pair)
         first, second = (summarize(runs, (name,), seeds, of.steps) for name in pair)
