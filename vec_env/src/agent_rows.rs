@@ -94,7 +94,8 @@ impl<E: MultiAgentEnv> AgentRows<E> {
     /// A batch of `num_envs` environments, each from one call of `make` with its index.
     ///
     /// # Errors
-    /// [`EnvError::Unsupported`] for no environment, for agents or environments with different spaces, and as [`RowLayout::obs_spec`].
+    /// [`EnvError::Unsupported`] for no environment, for agents or environments with different spaces, and as
+    /// [`RowLayout::obs_spec`].
     pub fn new(
         num_envs: usize,
         layout: RowLayout,
@@ -129,16 +130,11 @@ impl<E: MultiAgentEnv> AgentRows<E> {
                 first.name, other.name
             )));
         }
-        let spaces = |agents: &[Agent]| -> Vec<_> {
-            let spaces = |agent: &Agent| (agent.obs_spec.clone(), agent.action_space.clone());
-            agents.iter().map(spaces).collect()
+        let is_other = |env: &SubEnv<E>| {
+            let theirs = env.env.agents();
+            theirs.len() != agents.len() || theirs.iter().any(|agent| differs(&agent))
         };
-        let own = spaces(agents);
-        check_alike(
-            envs[1..]
-                .iter()
-                .position(|other| spaces(other.env.agents()) != own),
-        )?;
+        check_alike(envs[1..].iter().position(is_other))?;
         let obs_spec = layout.obs_spec(&first.obs_spec, agents.len())?;
         let num_rows = num_envs * agents.len();
         let ends_apart = envs[0].env.ends_apart();

@@ -2,10 +2,10 @@
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use vec_env::{
-    ActionBatch, ActionSpace, Actions, AgentRows, AutoresetMode, Dtype, Env, EnvError, Episode,
-    ObsBuffer, ObsSpec, RowLayout, StepBatch, SyncVecEnv, ThreadedVecEnv, Transition, VecEnv,
+    ActionBatch, ActionSpace, Actions, AutoresetMode, Dtype, Env, EnvError, Episode, ObsBuffer,
+    ObsSpec, StepBatch, SyncVecEnv, ThreadedVecEnv, Transition, VecEnv,
     env::Random,
-    envs::{CartPole, CartPoles, GridWorld, Pendulum, Recall},
+    envs::{CartPole, GridWorld, Recall},
 };
 
 /// Counts its steps and ends after `length` of them; the reward is the action.
@@ -361,44 +361,4 @@ fn what_is_no_number_is_not_clipped_to_a_bound() {
     assert_eq!(clipped(vec![3.0, -0.5, 0.0]), expected);
     let error = space.check_bounds(clipped(vec![3.0, f32::NAN, 0.0]).as_actions(), |row| row);
     assert!(matches!(error, Err(EnvError::ActionBounds { .. })));
-}
-
-#[test]
-fn environments_of_one_batch_have_the_same_spaces() {
-    let other = |index| GridWorld::new(2 + index, 0);
-    let poles = vec![CartPoles::new(2, 0), CartPoles::new(3, 1)];
-    for error in [
-        SyncVecEnv::new(2, other).err(),
-        ThreadedVecEnv::new((0..2).map(other).collect(), AutoresetMode::SameStep, 1).err(),
-        AgentRows::of(poles, RowLayout::default()).err(),
-    ] {
-        let text = error.unwrap().to_string();
-        assert!(
-            text.contains("environments 0 and 1 have different spaces"),
-            "{text}"
-        );
-    }
-}
-
-#[test]
-fn numbers_beyond_a_boxs_bounds_are_refused_before_they_arrive() {
-    let pendulums = (0..2).map(Pendulum::new).collect();
-    let threaded = ThreadedVecEnv::new(pendulums, AutoresetMode::SameStep, 1).unwrap();
-    let envs: [Box<dyn VecEnv>; 2] = [
-        Box::new(SyncVecEnv::new(2, |seed| Pendulum::new(seed as u64)).unwrap()),
-        Box::new(threaded),
-    ];
-    for mut env in envs {
-        let (mut obs, mut step) = ([0; 24], StepBatch::default());
-        env.reset(Some(1), &mut obs).unwrap();
-        for number in [2.5, f32::NAN] {
-            let sent = env.step(Actions::Continuous(&[0.0, number]), &mut obs, &mut step);
-            assert!(
-                matches!(sent, Err(EnvError::ActionBounds { env: 1, .. })),
-                "{sent:?}"
-            );
-        }
-        env.step(Actions::Continuous(&[0.0, 2.0]), &mut obs, &mut step)
-            .unwrap();
-    }
 }

@@ -1,9 +1,11 @@
-//! `ThreadedVecEnv`: what threads step is what one thread steps; autoreset modes, resets of some, panics.
+//! `ThreadedVecEnv`: what threads step is what one thread steps; autoreset modes, resets of some, panics; and what all
+//! batches refuse.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use vec_env::{
-    ActionSpace, Actions, AutoresetMode, Dtype, Env, EnvError, ObsBuffer, ObsSpec, StepBatch,
-    SyncVecEnv, ThreadedVecEnv, Transition, VecEnv, envs::CartPole,
+    ActionSpace, Actions, AgentRows, AutoresetMode, Dtype, Env, EnvError, ObsBuffer, ObsSpec,
+    RowLayout, StepBatch, SyncVecEnv, ThreadedVecEnv, Transition, VecEnv,
+    envs::{CartPole, CartPoles, GridWorld, Pendulum},
 };
 
 const NUM_ENVS: usize = 5;
@@ -206,4 +208,44 @@ fn a_panic_is_an_error_that_names_the_environment() {
     assert!(message.contains("environment 1") && message.contains("as it was told"));
     assert_eq!(envs.save_state(), Err(error), "nobody sees what it left");
     envs.close().unwrap();
+}
+
+#[test]
+fn environments_of_one_batch_have_the_same_spaces() {
+    let other = |index| GridWorld::new(2 + index, 0);
+    let poles = vec![CartPoles::new(2, 0), CartPoles::new(3, 1)];
+    for error in [
+        SyncVecEnv::new(2, other).err(),
+        ThreadedVecEnv::new((0..2).map(other).collect(), AutoresetMode::SameStep, 1).err(),
+        AgentRows::of(poles, RowLayout::default()).err(),
+    ] {
+        let text = error.unwrap().to_string();
+        assert!(
+            text.contains("environments 0 and 1 have different spaces"),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn numbers_beyond_a_boxs_bounds_are_refused_before_they_arrive() {
+    let pendulums = (0..2).map(Pendulum::new).collect();
+    let threaded = ThreadedVecEnv::new(pendulums, AutoresetMode::SameStep, 1).unwrap();
+    let envs: [Box<dyn VecEnv>; 2] = [
+        Box::new(SyncVecEnv::new(2, |seed| Pendulum::new(seed as u64)).unwrap()),
+        Box::new(threaded),
+    ];
+    for mut env in envs {
+        let (mut obs, mut step) = ([0; 24], StepBatch::default());
+        env.reset(Some(1), &mut obs).unwrap();
+        for number in [2.5, f32::NAN] {
+            let sent = env.step(Actions::Continuous(&[0.0, number]), &mut obs, &mut step);
+            assert!(
+                matches!(sent, Err(EnvError::ActionBounds { env: 1, .. })),
+                "{sent:?}"
+            );
+        }
+        env.step(Actions::Continuous(&[0.0, 2.0]), &mut obs, &mut step)
+            .unwrap();
+    }
 }
