@@ -30,7 +30,7 @@ def test_a_run_against_past_selves_goes_on_as_if_it_had_not_stopped(trainer: Tra
     # Both players of two games and one of two more: 6 rows of 32 steps make an update.
     steps = [int(row["step"]) for row in rows(whole / "updates.csv")]
     assert steps == list(range(192, 961, 192))
-    assert {row["env"] for row in rows(whole / "episodes.csv")} <= set("012345")
+    assert {row["env"] for row in rows(whole / "episodes.csv")} <= set("012346")
     kept = sorted(path.name for path in (whole / "opponents").iterdir())
     assert [int(name[5:17]) for name in kept] == [0, 576]
 
@@ -54,6 +54,9 @@ def test_a_run_against_past_selves_goes_on_as_if_it_had_not_stopped(trainer: Tra
     out, err = trainer.run("train", "--resume", "runs/run", "--total-steps", 1100)
     assert f"could not read `runs/run/opponents/{kept[1]}`" in err
     assert "a past self is missing" in err
+    (whole / "opponents" / kept[1]).write_bytes(b"")
+    _, err = trainer.run("train", "--resume", "runs/whole", "--total-steps", 1100)
+    assert f"{kept[1]}`: it is empty: a past self is missing" in err
 
 
 def elo(pairs: list[dict[str, str]], anchor: str) -> dict[str, tuple[float, float]]:

@@ -127,6 +127,14 @@ def test_a_run_that_is_not_finished_is_left_out_beside_finished_ones(trainer: Tr
     assert group["seeds"] == "2 of 3"
     assert group["score"]["value"] == pytest.approx(np.mean(scores), rel=1e-9)
     assert group["steps"]["100"]["x"][-1] == episodes(half).step.max()
+    begun = trainer.folder / "begun"
+    shutil.copytree(half, begun)
+    for name in ("episodes.csv", "updates.csv"):
+        pd.read_csv(begun / name)[:0].to_csv(begun / name, index=False)
+    curve = group["steps"]
+    trainer.run("report", *PPO[:2], half, begun, "--together")
+    [group] = data_of(trainer.folder / "report.html")["groups"]
+    assert (group["seeds"], group["steps"]) == ("2 of 4", curve), "a run without games has no part"
     trainer.run("report", half, "--output", "alone.html")
     [alone] = data_of(trainer.folder / "alone.html")["groups"]
     assert alone["seeds"] == "1"

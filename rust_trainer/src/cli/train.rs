@@ -207,7 +207,7 @@ fn make_run(
         tracking::check(settings.run.track.name())?;
     }
     let own = own_share(&settings, ranks)?;
-    let past_selves = start.past_selves.clone();
+    let (past_selves, rank) = (start.past_selves.clone(), ranks.rank());
     let TrainingEnvs {
         env,
         why_not_native,
@@ -216,7 +216,7 @@ fn make_run(
         if is_new {
             request.check_recipe()?;
         }
-        envs::for_training(&request, &past_selves)
+        envs::for_training(&request, &past_selves, rank)
     })?;
     check_timeout(is_new, args, &settings, &*env)?;
     let run = &settings.run;

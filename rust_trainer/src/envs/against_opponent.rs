@@ -1,6 +1,6 @@
 //! [`AgainstOpponent`]: games for two in which somebody else plays the other side.
 
-use std::{mem, time::Duration};
+use std::{mem, ops::Range, time::Duration};
 
 use vec_env::{Actions, BatchSpec, EnvError, Episode, ObsSlot, StepBatch, VecEnv};
 
@@ -14,7 +14,7 @@ use super::{
 /// A batch of games for two in which an [`Opponent`] plays the other side: of all games, or of the last of them, while
 /// in those before both players are environments as in [`SelfPlay`].
 ///
-/// In games of even index among those against the opponent it is the second player, in the others the first: any even
+/// In games of even number among those against the opponent it is the second player, in the others the first: any even
 /// number of games is played from both sides in equal shares. A row shows what [`SelfPlay`] shows that player.
 pub struct AgainstOpponent {
     players: Staged<SelfPlay>,
@@ -47,16 +47,21 @@ impl AgainstOpponent {
     #[must_use]
     pub fn new(players: Box<SelfPlay>, opponent: Box<dyn Opponent>) -> Self {
         let num_games = players.num_envs() / NUM_PLAYERS;
-        Self::in_some(players, opponent, num_games)
+        Self::in_some(players, opponent, 0..num_games)
     }
 
-    /// The games of `players`, the last `num_games` of them against `opponent`.
+    /// The games of `players`, the last of them against `opponent`: those with the numbers `against`, where games against
+    /// it are counted over all batches of a run.
     #[must_use]
-    pub fn in_some(players: Box<SelfPlay>, opponent: Box<dyn Opponent>, num_games: usize) -> Self {
+    pub fn in_some(
+        players: Box<SelfPlay>,
+        opponent: Box<dyn Opponent>,
+        against: Range<usize>,
+    ) -> Self {
         let num_rows = players.num_envs();
-        let first = (num_rows / NUM_PLAYERS).saturating_sub(num_games);
-        let games = (first..num_rows / NUM_PLAYERS).map(|game| {
-            let player = (game - first) % NUM_PLAYERS;
+        let first = (num_rows / NUM_PLAYERS).saturating_sub(against.len());
+        let games = (first..num_rows / NUM_PLAYERS).zip(against).map(|(game, number)| {
+            let player = number % NUM_PLAYERS;
             let rows = [player, 1 - player].map(|player| NUM_PLAYERS * game + player);
             let points = [0.0; NUM_PLAYERS];
             Game { rows, points }

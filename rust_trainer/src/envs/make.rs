@@ -40,13 +40,14 @@ pub struct TrainingEnvs {
 }
 
 /// Makes the environments of [`EnvRequest::for_training`]; in some games for two `past_selves` are opponents, where
-/// the settings say so.
+/// the settings say so. The settings are those of one rank, which is number `rank`.
 ///
 /// # Errors
 /// What `atari_wrappers.make_vec` refuses, such as an unknown id.
 pub fn for_training(
     request: &EnvRequest<'_>,
     past_selves: &PastSelves,
+    rank: usize,
 ) -> Result<TrainingEnvs, TrainerError> {
     let settings = request.settings;
     let (num_envs, env_groups) = (settings.env.num_envs, settings.env.env_groups);
@@ -71,7 +72,9 @@ pub fn for_training(
                     let spec = players.obs_spec().clone();
                     let opponents = DrawnOpponents::new(past_selves, env, spec, count);
                     let opponents = Box::new(opponents);
-                    Box::new(AgainstOpponent::in_some(players, opponents, count))
+                    let first = rank * env.opponent_games + group * count;
+                    let against = first..first + count;
+                    Box::new(AgainstOpponent::in_some(players, opponents, against))
                 }
             },
         })

@@ -76,7 +76,9 @@ pub(super) fn group(group: &Group<'_>) -> Value {
 /// The curve for each window: `x` in units of `unit` steps, mean, and the ends of the band where there are several
 /// runs. It ends where the first of those that are not finished does.
 fn curves(runs: &[&RunFiles], games: fn(&RunFiles) -> Games, unit: f64) -> Map<String, Value> {
-    let games: Vec<Games> = runs.iter().map(|run| games(run)).collect();
+    // A run that has only begun has no part in it.
+    let runs = runs.iter().map(|run| (*run, games(run)));
+    let (runs, games): (Vec<&RunFiles>, Vec<Games>) = runs.filter(|(_, games)| !games.is_empty()).unzip();
     let games: Vec<&Games> = games.iter().collect();
     let ends = |is_finished: bool| {
         let runs = runs.iter().zip(&games);
@@ -85,7 +87,10 @@ fn curves(runs: &[&RunFiles], games: fn(&RunFiles) -> Games, unit: f64) -> Map<S
     };
     let end = ends(false).min().or(ends(true).max()).unwrap_or(0);
     let of = |window: usize| {
-        let points = mean_curve_of_last(window, &games, end);
+        let points = match games.is_empty() {
+            true => Vec::new(),
+            false => mean_curve_of_last(window, &games, end),
+        };
         let column = |value: &dyn Fn(&Point) -> f64| column(&points, value);
         let mut curve = json!({
             "x": column(&|point| point.step as f64 * unit),

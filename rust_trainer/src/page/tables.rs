@@ -26,19 +26,20 @@ pub(super) fn settings(groups: &[Group<'_>]) -> Vec<Value> {
     names
         .into_iter()
         .map(|name| {
-            let values: Vec<String> = groups.iter().map(|group| values_of(group, name)).collect();
-            let within = |group: &Group<'_>| values_of(group, name).contains(", ");
+            let values: Vec<_> = groups.iter().map(|group| values_of(group, name)).collect();
+            let differs_within = values.iter().any(|values| values.len() > 1);
+            let values: Vec<_> = values.iter().map(|values| values.join(", ")).collect();
             // What another algorithm has not is no difference, nor is what tells the runs of a group apart.
             let mut there = values.iter().filter(|value| *value != MISSING);
             let first = there.next();
-            let differs = there.any(|value| Some(value) != first) || groups.iter().any(within);
+            let differs = there.any(|value| Some(value) != first) || differs_within;
             let differs = differs && tells_apart(name);
             json!({ "name": name, "values": values, "differs": differs })
         })
         .collect()
 }
 
-fn values_of(group: &Group<'_>, name: &str) -> String {
+fn values_of(group: &Group<'_>, name: &str) -> Vec<String> {
     let mut values: Vec<String> = Vec::new();
     for run in &group.runs {
         let value = match run.settings.get(name) {
@@ -51,5 +52,5 @@ fn values_of(group: &Group<'_>, name: &str) -> String {
             values.push(value);
         }
     }
-    values.join(", ")
+    values
 }

@@ -49,6 +49,13 @@ impl Run {
                 .message(&format!("{error}; the search for the best starts over"));
             None
         });
+        let later = (best.as_ref().map(|found| found.checkpoint.counters.step))
+            .filter(|step| *step > self.learned.step);
+        if let Some(step) = later {
+            self.report.message(&format!(
+                "the best checkpoint is of agent step {step}, which this run has gone back behind"
+            ));
+        }
         let settings = &self.settings.run;
         self.evaluator = Some(Evaluator {
             env,

@@ -113,6 +113,8 @@ pub struct Run {
     work_times: WorkTimes,
     /// What all ranks said at the end of the last update.
     met: RankReport,
+    /// Of the restarts of workers, those at other ranks that were told.
+    restarted_elsewhere: u64,
 }
 
 /// The last update's checkpoint in memory, for when the update after it comes to nothing: a stop does not

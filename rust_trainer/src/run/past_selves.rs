@@ -82,10 +82,12 @@ pub(super) fn restore(
     let mut problems = Vec::new();
     for step in steps {
         let path = files::path_of(folder, step);
-        let read = if ranks.is_first() {
-            fs::read(&path).map_err(TrainerError::io("read", &path))
-        } else {
-            Ok(Vec::new())
+        let read = match ranks.is_first().then(|| fs::read(&path)) {
+            None => Ok(Vec::new()),
+            Some(Ok(bytes)) if bytes.is_empty() => {
+                Err(TrainerError::checkpoint(&path, "it is empty"))
+            }
+            Some(read) => read.map_err(TrainerError::io("read", &path)),
         };
         if let Err(error) = &read {
             problems.push(format!("{error}: a past self is missing"));

@@ -133,6 +133,7 @@ impl Run {
             in_flight: 0,
             // They are counted together; those before are rank 0's.
             restarts: Restarts::after(learned.worker_restarts * u64::from(ranks.is_first())),
+            restarted_elsewhere: 0,
             times: Times::start(),
             saved: saved.map(|counters| counters.step),
             in_memory: InMemory {

@@ -145,14 +145,12 @@ impl Run {
         self.step_count += (self.env.batch_size() * self.ranks.count()) as u64;
         self.algorithm.observe(&self.step)?;
         self.report.lives(&self.step.lives);
-        let first = self
-            .ranks
-            .share(self.env.num_envs() * self.ranks.count())
-            .start;
+        let first = self.ranks.rank() * self.env.num_envs();
+        let settings = &self.settings.env;
         for episode in &self.step.episodes {
             self.games.push(Episode {
                 step: self.step_count,
-                env: first + episode.env,
+                env: settings.row_in_tables(first + episode.env, self.ranks.count()),
                 raw_return: episode.raw_return,
                 length: episode.length as u64,
                 frames: episode.frames as u64,

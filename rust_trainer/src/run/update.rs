@@ -94,6 +94,13 @@ impl Run {
         let mut games = self.met.games.drain(..);
         games.try_for_each(|game| self.report.episode(game))?;
         drop(games);
+        let elsewhere = self.met.worker_restarts.saturating_sub(self.restarts.total);
+        if elsewhere > self.restarted_elsewhere {
+            let count = elsewhere - self.restarted_elsewhere;
+            let message = format!("workers of other ranks failed and were restarted: {count} times");
+            self.report.message(&message);
+            self.restarted_elsewhere = elsewhere;
+        }
         if let Some((rank, seconds, others)) = self.work_times.note(&self.met.busy) {
             let name = self.ranks.name(rank);
             self.report.message(&format!(

@@ -141,6 +141,21 @@ impl EnvSettings {
         players.saturating_sub(self.opponent_games)
     }
 
+    /// The number of a row in the tables of a run on `num_ranks` ranks, where a game for two has two numbers: that of its
+    /// second player is one more than that of its first, and a game against a past self has the first's alone.
+    pub(crate) fn row_in_tables(&self, row: usize, num_ranks: usize) -> usize {
+        let num_blocks = self.env_groups * num_ranks;
+        let (games, against) = (self.num_envs / num_blocks, self.opponent_games / num_blocks);
+        if against == 0 {
+            return row;
+        }
+        // Each group of each rank has the games that both players learn from first.
+        let both = self.num_players * (games - against);
+        let (block, row) = (row / (both + against), row % (both + against));
+        let behind = row.saturating_sub(both);
+        self.num_players * games * block + row + (self.num_players - 1) * behind
+    }
+
     /// Addresses of the servers that `remote` names.
     pub(crate) fn servers(&self) -> impl Iterator<Item = &str> {
         let addresses = self.remote.split(',').map(str::trim);

@@ -87,7 +87,7 @@ fn play(
     let settings = Settings::from_table(&preset).unwrap();
     let settings = settings.with(&toml::from_str(&changes).unwrap()).unwrap();
     let request = EnvRequest::for_training(&settings);
-    let mut games = envs::for_training(&request, &envs::PastSelves::default())
+    let mut games = envs::for_training(&request, &envs::PastSelves::default(), 0)
         .unwrap()
         .env;
     let mut ours = algorithms::new(&settings, &*games, Device::Cpu).unwrap();

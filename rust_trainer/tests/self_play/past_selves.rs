@@ -1,6 +1,9 @@
 //! In some games past selves play the other side.
 
-use std::sync::{Arc, Mutex};
+use std::{
+    ops::Range,
+    sync::{Arc, Mutex},
+};
 
 use rand::RngExt;
 use rand_pcg::Pcg64;
@@ -52,7 +55,7 @@ fn past_selves() -> (PastSelves, Calls) {
     (past_selves, calls)
 }
 
-fn against(past_selves: &PastSelves, how: OpponentDraw, num_games: usize) -> AgainstOpponent {
+fn against(past_selves: &PastSelves, how: OpponentDraw, games: Range<usize>) -> AgainstOpponent {
     let players = SelfPlay::new(Box::new(Duel::new())).unwrap();
     let settings = EnvSettings {
         opponent_pool: 2,
@@ -60,13 +63,13 @@ fn against(past_selves: &PastSelves, how: OpponentDraw, num_games: usize) -> Aga
         ..EnvSettings::default()
     };
     let spec = players.obs_spec().clone();
-    let opponents = DrawnOpponents::new(past_selves.clone(), &settings, spec, num_games);
-    AgainstOpponent::in_some(Box::new(players), Box::new(opponents), num_games)
+    let opponents = DrawnOpponents::new(past_selves.clone(), &settings, spec, games.len());
+    AgainstOpponent::in_some(Box::new(players), Box::new(opponents), games)
 }
 
 #[test]
 fn both_players_of_the_other_games_learn_and_one_of_those_against_past_selves() {
-    let mut env = against(&past_selves().0, OpponentDraw::Latest, 2);
+    let mut env = against(&past_selves().0, OpponentDraw::Latest, 0..2);
     // Game 0 for two, game 1 as the first player, game 2 as the second.
     let players = [(0, 0), (0, 1), (1, 0), (2, 1)];
     let mut obs = vec![0; players.len() * ROW_BYTES];
@@ -102,11 +105,22 @@ fn both_players_of_the_other_games_learn_and_one_of_those_against_past_selves() 
 }
 
 #[test]
+fn sides_take_turns_over_all_batches_of_a_run() {
+    // The second and third game against past selves: game 1 as the second player, game 2 as the first.
+    let mut env = against(&past_selves().0, OpponentDraw::Latest, 1..3);
+    let players = [(0, 0), (0, 1), (1, 1), (2, 0)];
+    let mut obs = vec![0; players.len() * ROW_BYTES];
+    env.reset(Some(1), &mut obs).unwrap();
+    let rows = players.map(|(game, player)| row(game, player, 0, 0));
+    assert_eq!(obs, rows.concat());
+}
+
+#[test]
 fn games_go_on_from_their_states_against_whom_they_were_played() {
     let (past_selves, calls) = past_selves();
     let (mut env, mut again) = (
-        against(&past_selves, OpponentDraw::Prioritized, 3),
-        against(&past_selves, OpponentDraw::Prioritized, 3),
+        against(&past_selves, OpponentDraw::Prioritized, 0..3),
+        against(&past_selves, OpponentDraw::Prioritized, 0..3),
     );
     let mut obs = vec![0; NUM_GAMES * ROW_BYTES];
     let (mut step, mut other) = (StepBatch::default(), StepBatch::default());
@@ -151,7 +165,7 @@ fn games_go_on_from_their_states_against_whom_they_were_played() {
         refused.to_string().contains("no game against an opponent"),
         "{refused}"
     );
-    let mut alone = against(&PastSelves::default(), OpponentDraw::Uniform, 3);
+    let mut alone = against(&PastSelves::default(), OpponentDraw::Uniform, 0..3);
     alone.reset(None, &mut seen).unwrap();
     let refused = alone.restore_state(&states, &mut seen).unwrap_err();
     assert!(refused.to_string().contains("is missing"), "{refused}");

@@ -29,7 +29,7 @@ fn rows_are_those_of_make_vec(backend: &str, chosen: &str) {
     let settings = Settings::defaults(Algorithm::Ppo);
     let settings = settings.with(&toml::from_str(&changes).unwrap()).unwrap();
     let request = EnvRequest::for_training(&settings);
-    let mut rows = envs::for_training(&request, &envs::PastSelves::default())
+    let mut rows = envs::for_training(&request, &envs::PastSelves::default(), 0)
         .unwrap()
         .env;
     assert_eq!(rows.backend(), chosen);

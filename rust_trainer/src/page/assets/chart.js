@@ -109,7 +109,9 @@ class Chart {
     this.plot?.destroy();
     const lines = this.lines.filter(line => !this.hidden.has(line.label));
     const xs = lines.filter(line => !line.flat).flatMap(line => line.x);
-    const [first, last] = xs.length ? [Math.min(...xs), Math.max(...xs)] : [0, 1];
+    const [first, last] = xs.length
+      ? xs.reduce(([low, high], x) => [Math.min(low, x), Math.max(high, x)], [Infinity, -Infinity])
+      : [0, 1];
     const series = [{}], bands = [], tables = [];
     for (const line of lines) {
       const stroke = line.colour;
