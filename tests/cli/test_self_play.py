@@ -53,14 +53,14 @@ def test_a_run_of_self_play_from_training_to_playing(trainer: Trainer) -> None:
 
 
 def test_games_against_past_selves_count_whichever_side_learns(trainer: Trainer) -> None:
-    games = ["--num-envs", 4, "--env-groups", 2, "--opponent-games", 4]
+    games = ["--env-groups", 2, "--opponent-games", 2]
     out, _ = trainer.run("train", "--run-name", "run", *PONG, *games, "--total-steps", 256)
     table = rows(trainer.folder / "runs/run/episodes.csv")
-    # Two games in each group, from one side and from the other; a game has the number of its first player.
-    assert {game["env"] for game in table} == {"0", "2", "4", "6"}
+    # One game in each group, from one side and from the other; a game has the number of its first player.
+    assert {game["env"] for game in table} == {"0", "2"}
     assert f"mean length of the last {len(table)} games: 30" in out
     obs = load_file(trainer.checkpoints()[-1])["obs_in_hand"]
-    assert obs[:, -1, 0, 0].tolist() == [0, 255, 0, 255]
+    assert obs[:, -1, 0, 0].tolist() == [0, 255]
 
 
 def test_agents_are_compared_in_a_table(trainer: Trainer, trained: Callable[..., Path]) -> None:
