@@ -183,6 +183,8 @@ class Settings:
 
     def _check_recipe(self) -> None:
         """Check the preset or recipe, and the parts that were set alone."""
+        if isinstance(self.recipe, Mapping):  # as JSON keeps one: that of a spec
+            self._set("recipe", Recipe(**self.recipe))
         if not isinstance(self.recipe, Recipe | None):
             raise TypeError(f"recipe must be a Recipe, not {self.recipe!r}; or name a preset")
         if self.preset is not None:

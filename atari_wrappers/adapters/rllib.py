@@ -191,13 +191,14 @@ class RLlibVectorEnv(VectorEnv):
     ) -> tuple[np.ndarray, dict[str, Any]]:
         """Return the first observation and info of one env's new episode.
 
-        It is under way already where the last step ended one, unless a seed or options are given.
+        It is under way already where the last step ended one, unless a seed or options are given;
+        then the info has `lives` alone.
         """
         index = index or 0
-        started = self._started.pop(index, None)
-        if started is not None and seed is None and not options:
-            return started
+        if index in self._started and seed is None and not options:
+            return self._started.pop(index)
         obs, info = self.venv.reset_at(index, seed=seed, options=options)
+        self._started.pop(index, None)
         return self._layout(obs), {name: value.item() for name, value in info.items()}
 
     def restart_at(self, index: int | None = None) -> None:

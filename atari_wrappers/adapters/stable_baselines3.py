@@ -116,7 +116,10 @@ class StableBaselines3VecEnv(sb3.VecEnv):
         """
         options = self._options[0]
         if any(other != options for other in self._options):
-            raise UnsupportedError("reset: a batch takes the same options for each env")
+            self._reset_options()
+            raise UnsupportedError(
+                "reset: a batch takes the same options for each env; those given are forgotten"
+            )
         obs, info = self.venv.reset(seed=self._seeds, options=options or None)
         self.reset_infos: list[dict[str, Any]] = info_rows(info, self.num_envs)
         self._reset_seeds()

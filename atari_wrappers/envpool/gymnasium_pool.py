@@ -50,6 +50,13 @@ class StepInfo(dict[str, Any]):
         self["ram"] = ram = self._pool.ram(self["env_id"])
         return ram
 
+    def __contains__(self, name: object) -> bool:
+        return name == "ram" or super().__contains__(name)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """As of a dict, which has `ram`."""
+        return self[name] if name == "ram" else super().get(name, default)
+
     def __reduce__(self) -> tuple[Any, ...]:
         """Let copies be plain dicts, with `ram` if it can still be read."""
         with suppress(KeyError, RuntimeError):

@@ -18,6 +18,7 @@ from gymnasium.envs.registration import EnvSpec
 from atari_wrappers.about import __version__
 from atari_wrappers.checks import checked_integer, checked_seed
 from atari_wrappers.errors import (
+    ClosedError,
     ResetNeededError,
     UnsupportedAttributeError,
     UnsupportedError,
@@ -307,9 +308,11 @@ class NativeGame(SavedAnywhere, NativeView):
         core = open_core([request], 1, "disabled", num_threads=1, is_filmed=is_filmed)
         super().__init__(core, 0, request, native_spaces(request), env_index, on_frame)
         self._made_of = request, env_index
+        self._is_closed = False
 
     def reset(self, *, seed: int | None = None, options: Options = None) -> EnvReset:
         """Start an episode; arguments and results are those of `AtariGame.reset`."""
+        self._check_open("reset")
         seed = checked_seed(seed)
         gym.Env.reset(self, seed=seed)
         self._core.drain()  # a step that Ctrl-C broke off
@@ -320,6 +323,7 @@ class NativeGame(SavedAnywhere, NativeView):
 
     def step(self, action: Any) -> EnvStep:
         """Take a step; arguments, results and errors are those of `AtariGame.step`."""
+        self._check_open("step")
         if not self._core.is_in_play(0):
             raise ResetNeededError(f"step of {self} without a game in play: call reset() first")
         space = self.action_space
@@ -337,6 +341,7 @@ class NativeGame(SavedAnywhere, NativeView):
 
     def save_state(self) -> bytes:
         """Return the whole state; a `ResetNeededError` says that there was no reset yet."""
+        self._check_open("save_state")
         if not self._was_reset:
             raise ResetNeededError(f"save_state of {self}: call reset() first")
         return super().save_state()
@@ -354,7 +359,12 @@ class NativeGame(SavedAnywhere, NativeView):
 
     def close(self) -> None:
         """Free the emulator."""
+        self._is_closed = True
         self._core.close()
+
+    def _check_open(self, call: str) -> None:
+        if self._is_closed:
+            raise ClosedError(f"{call} of {self}: it was closed")
 
 
 def _info(results: Any) -> dict[str, Any]:

@@ -208,6 +208,8 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.device == "cpu" and "tf32" in arguments.precisions:
         arguments.precisions.remove("tf32")
+        if not arguments.precisions:
+            parser.error("tf32 is of GPUs")
     chosen = cases(arguments.envs, arguments.precisions, arguments.device != "cpu")
     arguments.out.mkdir(parents=True, exist_ok=True)
     path = arguments.out / "bench-gpu.json"

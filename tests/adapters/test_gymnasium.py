@@ -3,6 +3,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from gymnasium.utils.env_checker import check_env
 import atari_wrappers.adapters.gymnasium  # noqa: F401 - registers ids
 from atari_wrappers import UnknownEnvError, UnsupportedError, VecEnv, make_env, make_vec
 from atari_wrappers.adapters.gymnasium import register
+from atari_wrappers.recipes import PRESETS
 
 PONG = "atari_wrappers/Pong-v0"
 
@@ -121,11 +123,19 @@ def _played(env: gym.Env) -> list[Any]:
 
 
 @pytest.mark.parametrize("env_id", ["CartPole-v1", "ALE/Pong-v5", ["ALE/Pong-v5"] * 2])
-@pytest.mark.parametrize("output", ["numpy", "torch"])
-def test_a_spec_makes_the_same_batch(env_id: str | list[str], output: str) -> None:
+@pytest.mark.parametrize(
+    ("output", "how"),
+    [
+        ("numpy", {"preset": "gymnasium"}),
+        ("torch", {"recipe": replace(PRESETS["ale"], pooling="rgb")}),
+    ],
+)
+def test_a_spec_makes_the_same_batch(
+    env_id: str | list[str], output: str, how: dict[str, Any]
+) -> None:
     settings: dict[str, Any] = {"autoreset": "next-step", "max_episode_steps": 9}
     if env_id != "CartPole-v1":
-        settings |= {"preset": "gymnasium", "full_action_space": True}
+        settings |= {**how, "full_action_space": True}
     with make_vec(env_id, 2, output=output, **settings) as vec:
         spec = EnvSpec.from_json(vec.spec.to_json())
         with gym.make_vec(spec) as twin:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import warnings
 from typing import Any
@@ -57,6 +58,7 @@ def test_it_plays_what_the_batch_plays(backend: Any) -> None:
             assert infos[second]["episode"].keys() == {"r", "l", "frames"}
             assert infos[second]["episode"]["r"] == info["episode"]["r"][0, 1]
             assert infos[second]["episode"]["l"] == info["episode"]["l"][0]
+            json.dumps(infos[second]["episode"])
             obs, infos = game.reset()
             theirs, _ = batch.reset()
             assert "episode" not in infos[first]

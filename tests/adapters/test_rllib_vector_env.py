@@ -98,6 +98,18 @@ def test_games_are_seen_with_channels_last(open_vec: OpenVec) -> None:
     assert env.reset_at(1, seed=5)[0].shape == (84, 84, 4)
 
 
+def test_a_refused_reset_leaves_the_episode_that_is_under_way(open_vec: OpenVec) -> None:
+    env = RLlibVectorEnv(open_vec("BreakoutNoFrameskip-v4", 2, max_episode_steps=2))
+    env.vector_reset(seeds=[1, 2])
+    for _ in range(2):
+        env.vector_step([0, 0])
+    with pytest.raises(ValueError, match="seed"):
+        env.reset_at(0, seed=-1)
+    with pytest.raises(ResetNeededError, match="reset_at envs"):
+        env.vector_step([0, 0])
+    assert env.reset_at(0)[1] == env.reset_at(1)[1] == {"lives": 5}
+
+
 def test_a_failed_env_is_made_anew_and_the_step_completed(open_vec: OpenVec) -> None:
     env = RLlibVectorEnv(open_vec("FailsByRaise-v0", 2))
     env.vector_reset()

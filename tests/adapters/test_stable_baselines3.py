@@ -226,6 +226,7 @@ def test_options_reach_the_envs_of_one_reset(
     env.set_options([{"low": 0.02}, {}])
     with pytest.raises(UnsupportedError, match="same options"):
         env.reset()
+    env.reset()
 
 
 @pytest.mark.parametrize("preset", ["default", "baselines"])

@@ -56,7 +56,7 @@ def test_games_against_past_selves_count_whichever_side_learns(trainer: Trainer)
     games = ["--env-groups", 2, "--opponent-games", 2]
     out, _ = trainer.run("train", "--run-name", "run", *PONG, *games, "--total-steps", 256)
     table = rows(trainer.folder / "runs/run/episodes.csv")
-    # One game in each group, from one side and from the other; a game has the number of its first player.
+    # One game in each group, from one side and from the other, with its first player's number.
     assert {game["env"] for game in table} == {"0", "2"}
     assert f"mean length of the last {len(table)} games: 30" in out
     obs = load_file(trainer.checkpoints()[-1])["obs_in_hand"]

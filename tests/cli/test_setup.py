@@ -80,6 +80,11 @@ def test_another_interpreter_or_a_broken_one_makes_another_environment(built: Pr
     for _ in range(2):
         built.run("doctor")
     assert built.called().count("-m venv") == 1
+    # Ctrl-C while it was made.
+    (built.root / ".venv/bin/no-pip").touch()
+    for _ in range(2):
+        built.run("doctor")
+    assert built.called().count("-m venv") == 1
 
 
 def test_a_project_that_was_moved_makes_another_environment(built: Project) -> None:
@@ -99,7 +104,9 @@ def test_the_index_of_torch_is_kept(project: Project) -> None:
     project.run("doctor")
     assert "--editable" not in project.called()
     project.run("doctor", TORCH_INDEX_URL="")
-    assert "--editable" in project.called()
+    called = project.called()
+    assert "--editable" in called
+    assert "-m venv" in called, "torch of the other index would stay"
 
 
 def test_a_new_version_of_the_module_is_built_before_the_package_asks_for_it(
@@ -123,6 +130,26 @@ def test_the_trainers_module_is_that_of_the_last_build(built: Project) -> None:
         "--moduel is none of"
         in built.run("--moduel", script=built.root / "scripts/setup", status=1).stderr
     )
+
+
+def test_an_old_rust_is_named(project: Project) -> None:
+    ended = project.run(RUST="75", status=1)
+    assert ended.stderr.startswith("setup: cargo is 1.75, 1.89 or newer is needed: rustup update")
+
+
+def test_conda_does_not_reach_the_build(project: Project) -> None:
+    """As maturin refuses it beside `.venv`."""
+    project.run("doctor", CONDA_PREFIX="/opt/conda")
+    called = project.called()
+    assert "conda=unset" in called
+    assert "conda=/opt" not in called
+
+
+def test_help_says_what_may_be_asked_for(project: Project) -> None:
+    out = project.run("--help", script=project.root / "scripts/setup").stdout
+    assert out.startswith("Makes everything that training needs")
+    assert "TORCH_INDEX_URL=" in out
+    assert out.splitlines()[-1].endswith("it is kept")
 
 
 def test_without_cargo_a_program_that_is_current_runs(built: Project) -> None:

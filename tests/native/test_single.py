@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from games import make_game
 
-from atari_wrappers import Settings, make_env
+from atari_wrappers import ClosedError, Settings, make_env
 from atari_wrappers.recipes import PRESETS
 
 GAME = "SeaquestNoFrameskip-v4"
@@ -131,6 +131,8 @@ def test_a_closed_game_says_so() -> None:
     for call in calls:
         with pytest.raises(RuntimeError, match="closed"):
             call()
+    with pytest.raises(ClosedError, match=f"step of .*{GAME}.*: it was closed"):
+        game.step(0)
 
 
 def test_a_state_of_the_other_emulator_is_refused_by_name() -> None:

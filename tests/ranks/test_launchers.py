@@ -33,7 +33,7 @@ def is_installed(name: str) -> bool:
 
 @pytest.mark.skipif(
     not is_installed("rust_trainer"),
-    reason="the module is not installed: maturin develop --manifest-path rust_trainer/Cargo.toml",
+    reason="the module is not installed: ./scripts/setup",
 )
 def test_torchrun_starts_the_module(ranks: Ranks) -> None:
     """As the program, with the libtorch that Python has loaded."""

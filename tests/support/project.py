@@ -25,6 +25,7 @@ case "$1 $2" in
     "-c import sys, sysconfig"*) echo "1 1 3.11.0" ;;
     *get_config_var*) echo .so ;;
     *"print(sys.version_info[:2])") echo 3.11 ;;
+    *"import pip"*) [[ ! -e $(dirname "$0")/no-pip ]] && cd "$(dirname "$0")/.." && pwd ;;
     "-c import sys; "*) cd "$(dirname "$0")/.." && pwd ;;
     "-m venv") mkdir -p "$3/bin" && cp "$0" "$3/bin/python" ;;
     "-m pip")
@@ -35,7 +36,9 @@ esac
 """
 UV = '#!/bin/sh\necho "uv $*" >>"$LOG"\n'
 CARGO = """#!/usr/bin/env bash
-printf '%s\\n' "cargo $* home=${PYTHONHOME-unset} path=${PYTHONPATH-unset}" >>"$LOG"
+if [[ $1 == --version ]]; then echo "cargo 1.${RUST:-99}.0 (abc 2026-01-01)"; exit; fi
+printf '%s\\n' "cargo $* home=${PYTHONHOME-unset} path=${PYTHONPATH-unset}" \\
+    "conda=${CONDA_PREFIX-unset}" >>"$LOG"
 sleep "${CARGO_SECONDS:-0}"
 mkdir -p target/release
 echo "${BUILT:-module}" >target/release/lib_rust_trainer.so

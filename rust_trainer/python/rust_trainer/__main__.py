@@ -3,6 +3,7 @@
 import atexit
 import contextlib
 import os
+import signal
 import sys
 
 from rust_trainer import main
@@ -17,6 +18,8 @@ def run() -> None:
         status = main(sys.argv[1:])
     except ImportError as error:
         sys.exit(f"error: {error}")
+    except KeyboardInterrupt:  # while libtorch was loaded
+        sys.exit(_SIGNALLED + signal.SIGINT)
     if status >= _SIGNALLED:
         _end(status)
     sys.exit(status)
