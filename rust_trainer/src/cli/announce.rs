@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use tch::{Device, Kind};
-use vec_env::VecEnv;
+use vec_env::{ActionSpace, VecEnv};
 
 use super::output::{EXIT_OK, say, warn};
 use crate::{
@@ -134,20 +134,23 @@ pub(super) fn evaluate_in(run: &mut Run, env: Option<Box<dyn VecEnv>>) -> Result
         eval_greedy,
         ..
     } = run.settings.run;
+    let num_envs = env.num_envs() / env.spec().num_agents;
+    let is_continuous = matches!(env.action_space(), ActionSpace::Box { .. });
     say(format_args!(
         "evaluation every {eval_every} agent steps: {}, {}, {} {}",
         of_games(eval_episodes as u64),
         match &run.settings.algorithm {
-            AlgorithmSettings::Ddpg(_) | AlgorithmSettings::Td3(_) => "the policy's actions",
+            algorithm if is_continuous && algorithm.ddpg().is_some() => "the policy's actions",
             AlgorithmSettings::Dqn(dqn) if dqn.eval_e <= 0.0 => "the best actions",
+            AlgorithmSettings::Pqn(pqn) if pqn.end_e <= 0.0 => "the best actions",
             _ if eval_greedy => "the best actions",
             _ => "actions drawn",
         },
-        counted(env.num_envs()),
+        counted(num_envs),
         stepped_by(
             env.backend(),
-            env.num_envs(),
-            envs::env_threads(&run.settings).min(env.num_envs() as i64)
+            num_envs,
+            envs::env_threads(&run.settings).min(num_envs as i64)
         ),
     ));
     run.evaluate_in(env)
@@ -188,9 +191,10 @@ pub(super) fn end(summary: &Summary, begun_at: u64, folder: &Path, stop: &StopRe
     }
     if let Some(best) = summary.best {
         say(format_args!(
-            "best evaluation: {:.1} over {} at agent step {}; play it by: eval {} --best",
+            "best evaluation: {:.1}{} over {} at agent step {}; play it by: eval {} --best",
             best.mean,
-            of_games(best.episodes as u64),
+            of_agents(best.mean, summary.num_agents),
+            of_games((best.episodes / summary.num_agents) as u64),
             best.step,
             quoted(folder)
         ));

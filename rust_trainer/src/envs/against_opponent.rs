@@ -60,12 +60,14 @@ impl AgainstOpponent {
     ) -> Self {
         let num_rows = players.num_envs();
         let first = (num_rows / NUM_PLAYERS).saturating_sub(against.len());
-        let games = (first..num_rows / NUM_PLAYERS).zip(against).map(|(game, number)| {
-            let player = number % NUM_PLAYERS;
-            let rows = [player, 1 - player].map(|player| NUM_PLAYERS * game + player);
-            let points = [0.0; NUM_PLAYERS];
-            Game { rows, points }
-        });
+        let games = (first..num_rows / NUM_PLAYERS)
+            .zip(against)
+            .map(|(game, number)| {
+                let player = number % NUM_PLAYERS;
+                let rows = [player, 1 - player].map(|player| NUM_PLAYERS * game + player);
+                let points = [0.0; NUM_PLAYERS];
+                Game { rows, points }
+            });
         let games: Vec<Game> = games.collect();
         let own = games.iter().map(|game| game.rows[0]);
         let rows: Vec<usize> = (0..NUM_PLAYERS * first).chain(own).collect();

@@ -78,7 +78,8 @@ pub(super) fn group(group: &Group<'_>) -> Value {
 fn curves(runs: &[&RunFiles], games: fn(&RunFiles) -> Games, unit: f64) -> Map<String, Value> {
     // A run that has only begun has no part in it.
     let runs = runs.iter().map(|run| (*run, games(run)));
-    let (runs, games): (Vec<&RunFiles>, Vec<Games>) = runs.filter(|(_, games)| !games.is_empty()).unzip();
+    let (runs, games): (Vec<&RunFiles>, Vec<Games>) =
+        runs.filter(|(_, games)| !games.is_empty()).unzip();
     let games: Vec<&Games> = games.iter().collect();
     let ends = |is_finished: bool| {
         let runs = runs.iter().zip(&games);
@@ -87,9 +88,10 @@ fn curves(runs: &[&RunFiles], games: fn(&RunFiles) -> Games, unit: f64) -> Map<S
     };
     let end = ends(false).min().or(ends(true).max()).unwrap_or(0);
     let of = |window: usize| {
-        let points = match games.is_empty() {
-            true => Vec::new(),
-            false => mean_curve_of_last(window, &games, end),
+        let points = if games.is_empty() {
+            Vec::new()
+        } else {
+            mean_curve_of_last(window, &games, end)
         };
         let column = |value: &dyn Fn(&Point) -> f64| column(&points, value);
         let mut curve = json!({

@@ -161,14 +161,20 @@ impl RunReport {
         Ok(())
     }
 
-    /// Records an evaluation, and says whether it is the best so far.
-    pub fn evaluation(&mut self, row: &Evaluation, is_best: bool) -> Result<(), TrainerError> {
+    /// Records an evaluation, whose games `num_agents` played together, and says whether it is the best so far.
+    pub fn evaluation(
+        &mut self,
+        row: &Evaluation,
+        is_best: bool,
+        num_agents: usize,
+    ) -> Result<(), TrainerError> {
         self.message(&format!(
-            "evaluation at agent step {}: mean raw return {:.1} ± {:.1} over {}, {:.1} s{}",
+            "evaluation at agent step {}: mean raw return {:.1} ± {:.1}{} over {}, {:.1} s{}",
             row.step,
             row.mean,
             row.std,
-            format::of_games(row.episodes as u64),
+            format::of_agents(row.mean, num_agents),
+            format::of_games((row.episodes / num_agents) as u64),
             row.seconds,
             if is_best { ", the best so far" } else { "" }
         ));

@@ -44,7 +44,7 @@ pub struct Evaluation {
     pub min: f64,
     /// Highest raw return.
     pub max: f64,
-    /// Games played.
+    /// Games played, once for each agent.
     pub episodes: usize,
     /// Mean length in agent steps.
     pub length: f64,

@@ -114,7 +114,8 @@ impl Run {
             checkpoint.write(&files::path_of_best(&self.folder.checkpoints()))?;
         }
         // The row comes last: a resumed run plays again what has none.
-        self.report.evaluation(&evaluation, is_best)?;
+        let num_agents = self.env.spec().num_agents;
+        self.report.evaluation(&evaluation, is_best, num_agents)?;
         Ok(true)
     }
 }

@@ -242,7 +242,8 @@ fn prepare(
     // New games of a resumed run: a seed of their own keeps them from repeating the first ones.
     let first_env = ranks.share(settings.env.num_envs).start as u64;
     let seed = envs::env_seed(settings.run.seed.wrapping_add(done_before)) + first_env;
-    let what = format!("{} environments begin their games", env.num_envs());
+    let num_envs = env.num_envs() / env.spec().num_agents;
+    let what = format!("{num_envs} environments begin their games");
     let (mut env, new) = stop
         .unless_asked(Some(&what), move || begin(env, seed, states))
         .ok_or(TrainerError::Stopped)?;
@@ -271,10 +272,10 @@ fn prepare(
 fn too_few_to_learn(settings: &Settings, num_rows: u64) -> Option<String> {
     let (starts, n_step, frequency) = match &settings.algorithm {
         AlgorithmSettings::Dqn(dqn) => (dqn.learning_starts, dqn.n_step, dqn.train_frequency),
-        AlgorithmSettings::Ddpg(ddpg)
-        | AlgorithmSettings::Td3(ddpg)
-        | AlgorithmSettings::Maddpg(ddpg) => (ddpg.learning_starts, 1, ddpg.train_frequency),
-        _ => return None,
+        other => {
+            let ddpg = other.ddpg()?;
+            (ddpg.learning_starts, 1, ddpg.train_frequency)
+        }
     };
     // Each wait ends with a step of all environments; the last two begin in the step that ends the one before.
     let steps = (starts as u64).div_ceil(num_rows) + n_step as u64 - 1;

@@ -97,7 +97,8 @@ impl Run {
         let elsewhere = self.met.worker_restarts.saturating_sub(self.restarts.total);
         if elsewhere > self.restarted_elsewhere {
             let count = elsewhere - self.restarted_elsewhere;
-            let message = format!("workers of other ranks failed and were restarted: {count} times");
+            let message =
+                format!("workers of other ranks failed and were restarted: {count} times");
             self.report.message(&message);
             self.restarted_elsewhere = elsewhere;
         }

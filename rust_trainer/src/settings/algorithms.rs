@@ -68,6 +68,16 @@ impl Algorithm {
     }
 }
 
+impl AlgorithmSettings {
+    /// Those of DDPG, TD3 or MADDPG, if it is one of them.
+    pub(crate) fn ddpg(&self) -> Option<&DdpgSettings> {
+        match self {
+            Self::Ddpg(own) | Self::Td3(own) | Self::Maddpg(own) => Some(own),
+            _ => None,
+        }
+    }
+}
+
 algorithms! {
     /// Proximal policy optimization.
     Ppo(PpoSettings) = "ppo",

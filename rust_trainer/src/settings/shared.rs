@@ -38,8 +38,8 @@ settings! {
         eval_episodes: usize = 10, Between(1.0, 1_048_576.0), if On("eval_every"),
         /// Environments played at once in an evaluation, at most one for each game
         eval_num_envs: usize = 8, Between(1.0, 1_048_576.0), if On("eval_every"),
-        /// Take the best action in evaluations, instead of one drawn from the policy; with continuous actions ddpg and td3
-        /// draw none
+        /// Take the best action in evaluations, instead of one drawn from the policy; with continuous actions ddpg, td3
+        /// and maddpg draw none
         eval_greedy: bool = false, Any, if On("eval_every"),
         /// Agent steps between two clips of play, each 15 seconds from the start of a game, for TensorBoard and
         /// the tracker; 0: none (Atari)
@@ -186,10 +186,10 @@ settings! {
         /// is faster in it, else fp32; tf32 on a CUDA device only
         precision: Precision = Precision::Fp32, Any,
         /// Record acting and gradient steps as CUDA graphs and replay them (CUDA device, not with an LSTM,
-        /// DQN, DDPG or TD3)
+        /// several agents, DQN, DDPG, TD3 or MADDPG)
         cuda_graphs: bool = true, Any,
-        /// Send observations to the CUDA device on a stream of their own, beside its work (not with DQN, DDPG
-        /// or TD3)
+        /// Send observations to the CUDA device on a stream of their own, beside its work (not with DQN, DDPG,
+        /// TD3 or MADDPG)
         cuda_streams: bool = true, Any,
         /// Threads that learn on the CPU, each from a part of every batch; 0: as many as there are cores
         torch_threads: i32 = 0, Between(0.0, 1024.0),

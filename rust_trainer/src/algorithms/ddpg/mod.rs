@@ -65,11 +65,7 @@ pub struct Ddpg {
 
 /// Refuses several ranks where the algorithm of `settings` takes none.
 pub(crate) fn check_ranks(settings: &Settings, ranks: &Ranks) -> Result<(), TrainerError> {
-    let alone = matches!(
-        settings.algorithm,
-        AlgorithmSettings::Ddpg(_) | AlgorithmSettings::Td3(_) | AlgorithmSettings::Maddpg(_)
-    );
-    if !alone || ranks.is_alone() {
+    if settings.algorithm.ddpg().is_none() || ranks.is_alone() {
         return Ok(());
     }
     Err(TrainerError::Usage(format!(
