@@ -179,10 +179,7 @@ def _infos(info: Mapping[str, Any]) -> Infos:
     """Divide what is said of the game between its players."""
     [said] = info_rows(info, 1)
     if info.get("_episode", [False])[0]:
-        said["episode"] = {
-            name: value[0] if value.ndim > 1 else value[0].item()
-            for name, value in info["episode"].items()
-        }
+        [said["episode"]] = info_rows(info["episode"], 1)
     return {name: _of_player(said, player) for player, name in enumerate(AGENTS)}
 
 

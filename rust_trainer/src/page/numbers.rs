@@ -88,11 +88,7 @@ fn curves(runs: &[&RunFiles], games: fn(&RunFiles) -> Games, unit: f64) -> Map<S
     };
     let end = ends(false).min().or(ends(true).max()).unwrap_or(0);
     let of = |window: usize| {
-        let points = if games.is_empty() {
-            Vec::new()
-        } else {
-            mean_curve_of_last(window, &games, end)
-        };
+        let points = mean_curve_of_last(window, &games, end);
         let column = |value: &dyn Fn(&Point) -> f64| column(&points, value);
         let mut curve = json!({
             "x": column(&|point| point.step as f64 * unit),

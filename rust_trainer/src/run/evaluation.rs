@@ -49,11 +49,12 @@ impl Run {
                 .message(&format!("{error}; the search for the best starts over"));
             None
         });
-        let later = (best.as_ref().map(|found| found.checkpoint.counters.step))
-            .filter(|step| *step > self.learned.step);
-        if let Some(step) = later {
+        if let Some(found) = &best
+            && found.checkpoint.counters.step > self.learned.step
+        {
             self.report.message(&format!(
-                "the best checkpoint is of agent step {step}, which this run has gone back behind"
+                "the best checkpoint is of agent step {}, which this run has gone back behind",
+                found.checkpoint.counters.step
             ));
         }
         let settings = &self.settings.run;

@@ -82,21 +82,13 @@ pub(super) fn restore(
     let mut problems = Vec::new();
     for step in steps {
         let path = files::path_of(folder, step);
-        let read = match ranks.is_first().then(|| fs::read(&path)) {
-            None => Ok(Vec::new()),
-            Some(Ok(bytes)) if bytes.is_empty() => {
-                Err(TrainerError::checkpoint(&path, "it is empty"))
-            }
-            Some(read) => read.map_err(TrainerError::io("read", &path)),
+        let read = if ranks.is_first() {
+            fs::read(&path).map_err(TrainerError::io("read", &path))
+        } else {
+            Ok(Vec::new())
         };
-        if let Err(error) = &read {
-            problems.push(format!("{error}: a past self is missing"));
-        }
-        let bytes = ranks.of_first(&read.unwrap_or_default())?;
-        if bytes.is_empty() {
-            continue;
-        }
-        let policy = Checkpoint::parse(&path, &bytes).and_then(|found| found.policy(device));
+        let bytes = ranks.of_first(read.as_deref().unwrap_or_default())?;
+        let policy = read.and_then(|_| Checkpoint::parse(&path, &bytes)?.policy(device));
         match policy {
             Ok(policy) => past_selves.add(step, policy, usize::MAX),
             Err(error) => problems.push(format!("{error}: a past self is missing")),

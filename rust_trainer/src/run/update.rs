@@ -97,8 +97,7 @@ impl Run {
         let elsewhere = self.met.worker_restarts.saturating_sub(self.restarts.total);
         if elsewhere > self.restarted_elsewhere {
             let count = elsewhere - self.restarted_elsewhere;
-            let message =
-                format!("workers of other ranks failed and were restarted: {count} times");
+            let message = format!("restarts of workers that failed at other ranks: {count}");
             self.report.message(&message);
             self.restarted_elsewhere = elsewhere;
         }

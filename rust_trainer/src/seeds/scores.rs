@@ -80,7 +80,7 @@ pub(crate) fn mean_curve_of_last(window: usize, runs: &[&Games], end: u64) -> Ve
             }
         }
         let means: Option<Vec<f64>> = windows.iter().map(|(window, _)| window.mean()).collect();
-        if let Some(means) = means {
+        if let Some(means) = means.filter(|means| !means.is_empty()) {
             points.push(Point {
                 step,
                 mean: mean(&means),
