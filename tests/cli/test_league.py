@@ -56,7 +56,9 @@ def test_a_run_against_past_selves_goes_on_as_if_it_had_not_stopped(trainer: Tra
     assert "a past self is missing" in err
     (whole / "opponents" / kept[1]).write_bytes(b"")
     _, err = trainer.run("train", "--resume", "runs/whole", "--total-steps", 1100)
-    assert f"{kept[1]}`: is damaged, or no checkpoint: header too small: a past self is missing" in err
+    assert (
+        f"{kept[1]}`: is damaged, or no checkpoint: header too small: a past self is missing" in err
+    )
 
 
 def elo(pairs: list[dict[str, str]], anchor: str) -> dict[str, tuple[float, float]]:
