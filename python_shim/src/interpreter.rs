@@ -9,6 +9,8 @@
 mod embed;
 mod sigint;
 
+#[cfg(not(feature = "abi3"))]
+use std::sync::Once;
 use std::{ffi::CStr, path::PathBuf, sync::OnceLock};
 
 use pyo3::{
@@ -81,8 +83,13 @@ fn is_running() -> bool {
 /// with `PyResult`: showing one without any interpreter panics.
 pub(crate) fn start_for_messages() {
     #[cfg(not(feature = "abi3"))]
-    if !is_running() {
-        embed::start_bare();
+    {
+        static STARTED_BARE: Once = Once::new();
+        STARTED_BARE.call_once(|| {
+            if !is_running() {
+                embed::start_bare();
+            }
+        });
     }
 }
 

@@ -22,8 +22,8 @@ pub(crate) fn remove() {
     let is_set = |name: &&str| env::var_os(name).is_some();
     let set: Vec<_> = OF_ANOTHER_PYTHON.into_iter().filter(is_set).collect();
     for name in &set {
-        // SAFETY: Rust's own readers are kept away by a lock; C code that reads at this very moment
-        // finds the variable or does not, because glibc frees nothing when one is removed.
+        // SAFETY: Rust's own readers are kept away by a lock; C code that reads at this very moment finds a variable
+        // or, before glibc 2.41, may miss any: none is freed.
         unsafe { env::remove_var(name) };
     }
     IGNORED.get_or_init(|| set);

@@ -2,6 +2,7 @@
 
 use std::{
     ffi::{CStr, c_char},
+    ptr::NonNull,
     slice,
 };
 
@@ -46,7 +47,9 @@ pub(crate) fn is_plain(tensor: &Tensor, kind: Kind) -> bool {
 fn place<T: Number>(tensor: &Tensor) -> (*mut T, usize) {
     let is_plain = is_plain(tensor, T::KIND);
     assert!(is_plain, "{:?} in a row, on the CPU", T::KIND);
-    (tensor.data_ptr().cast(), tensor.numel())
+    // Of no numbers libtorch has no place.
+    let start = NonNull::new(tensor.data_ptr().cast()).unwrap_or(NonNull::dangling());
+    (start.as_ptr(), tensor.numel())
 }
 
 /// The numbers of a [plain](is_plain) tensor, where they lie.

@@ -153,7 +153,7 @@ fn initialize(python: Option<&Path>) -> Result<(), String> {
     let mut config = MaybeUninit::uninit();
     // SAFETY: PyConfig_InitPythonConfig fills the configuration, which is cleared on every way out;
     // the strings outlive the calls that copy them; nothing else starts Python at the same time,
-    // because `start` runs inside a OnceLock.
+    // because `start` runs inside a OnceLock and `start_bare`, behind it, inside a Once.
     unsafe {
         ffi::PyConfig_InitPythonConfig(config.as_mut_ptr());
         let config: &mut ffi::PyConfig = config.assume_init_mut();

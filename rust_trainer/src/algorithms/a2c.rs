@@ -10,7 +10,7 @@ use super::{
     schedule::UpdateSettings,
 };
 use crate::{
-    data::{Batch, Rollout, Samples},
+    data::{Batch, Samples},
     error::TrainerError,
     nn::{Memory, Output, PolicyValueNet},
     optimizer::Optimizer,
@@ -27,6 +27,7 @@ impl OnPolicy for A2cSettings {
         UpdateSettings {
             num_steps: self.num_steps,
             gamma: self.gamma,
+            lambda: self.gae_lambda,
             learning_rate: self.learning_rate,
             anneal_lr: self.anneal_lr,
             norm_reward: self.norm_reward,
@@ -52,10 +53,6 @@ impl OnPolicy for A2cSettings {
 
     fn values(&self, learner: &Learner<PolicyValueNet>, obs: &Tensor, memory: &Memory) -> Vec<f32> {
         values(&learner.net, obs, memory)
-    }
-
-    fn advantages(&self, rollout: &Rollout, last_values: &[f32]) -> Vec<f32> {
-        rollout.gae(last_values, self.gamma, self.gae_lambda)
     }
 
     fn loss(&self, net: &PolicyValueNet, batch: &Batch, samples: &Samples) -> Loss {

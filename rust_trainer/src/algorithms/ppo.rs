@@ -12,7 +12,7 @@ use super::{
     schedule::UpdateSettings,
 };
 use crate::{
-    data::{Batch, Rollout, Samples},
+    data::{Batch, Samples},
     error::TrainerError,
     nn::{Memory, Output, PolicyValueNet},
     optimizer::Optimizer,
@@ -36,6 +36,7 @@ impl OnPolicy for PpoSettings {
         UpdateSettings {
             num_steps: self.num_steps,
             gamma: self.gamma,
+            lambda: self.gae_lambda,
             learning_rate: self.learning_rate,
             anneal_lr: self.anneal_lr,
             norm_reward: self.norm_reward,
@@ -61,10 +62,6 @@ impl OnPolicy for PpoSettings {
 
     fn values(&self, learner: &Learner<PolicyValueNet>, obs: &Tensor, memory: &Memory) -> Vec<f32> {
         values(&learner.net, obs, memory)
-    }
-
-    fn advantages(&self, rollout: &Rollout, last_values: &[f32]) -> Vec<f32> {
-        rollout.gae(last_values, self.gamma, self.gae_lambda)
     }
 
     fn loss(&self, net: &PolicyValueNet, batch: &Batch, samples: &Samples) -> Loss {

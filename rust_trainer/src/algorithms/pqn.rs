@@ -17,7 +17,7 @@ use super::{
     schedule::{self, UpdateSettings, Updates},
 };
 use crate::{
-    data::{Batch, Rollout, Samples},
+    data::{Batch, Samples},
     error::TrainerError,
     nn::{Memory, Network, QStyle},
     optimizer::Optimizer,
@@ -52,6 +52,7 @@ impl OnPolicy for PqnSettings {
         UpdateSettings {
             num_steps: self.num_steps,
             gamma: self.gamma,
+            lambda: self.q_lambda,
             learning_rate: self.learning_rate,
             anneal_lr: self.anneal_lr,
             norm_reward: false,
@@ -102,10 +103,6 @@ impl OnPolicy for PqnSettings {
             .net
             .forward_in_parts(obs, learner.threads, |net, obs| net.values(obs));
         to_vec(&q_values.amax([1], false))
-    }
-
-    fn advantages(&self, rollout: &Rollout, last_values: &[f32]) -> Vec<f32> {
-        rollout.gae(last_values, self.gamma, self.q_lambda)
     }
 
     /// Half the mean squared error of the values of the actions taken; their mean is reported beside it.

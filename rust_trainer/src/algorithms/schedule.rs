@@ -8,6 +8,8 @@ pub struct UpdateSettings {
     pub num_steps: usize,
     /// Discount factor.
     pub gamma: f64,
+    /// λ of the generalized advantages.
+    pub lambda: f64,
     /// Learning rate of the first update.
     pub learning_rate: f64,
     /// It falls linearly to zero over the run.

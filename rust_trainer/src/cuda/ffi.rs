@@ -138,6 +138,8 @@ impl Drop for Event {
 
 #[cfg(cuda_graphs)]
 mod graph {
+    use std::mem::ManuallyDrop;
+
     use super::{CudaError, NonNull, c_int, check, ptr};
     use crate::panics::catch_panics;
 
@@ -170,15 +172,20 @@ mod graph {
             // SAFETY: `graph` is a valid place.
             check(unsafe { trainer_cuda_graph_new(&raw mut graph) })?;
             let graph = NonNull::new(graph).ok_or_else(|| CudaError("no graph".to_owned()))?;
-            let graph = Self(graph);
+            // From its begin to an end that succeeds libtorch's allocators hold its address: a graph whose recording fails
+            // is never freed.
+            let graph = ManuallyDrop::new(Self(graph));
             // SAFETY: the graph lives until it is dropped, here and below.
             check(unsafe { trainer_cuda_graph_begin(graph.0.as_ptr()) })?;
             let made = catch_panics(|| Ok(work()));
             // SAFETY: as above; a recording that failed is ended all the same.
             let ended = check(unsafe { trainer_cuda_graph_end(graph.0.as_ptr()) });
-            let made = made.map_err(|error| CudaError(error.to_string()))?;
-            ended?;
-            Ok((graph, made))
+            let made = made.map_err(|error| CudaError(error.to_string()));
+            if let Err(problem) = ended {
+                return Err(made.err().unwrap_or(problem));
+            }
+            let graph = ManuallyDrop::into_inner(graph);
+            Ok((graph, made?))
         }
 
         /// Queues the work on this thread's stream.

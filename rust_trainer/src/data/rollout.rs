@@ -244,7 +244,8 @@ impl Rollout {
         }
     }
 
-    /// The samples of these `sequences` of a full rollout.
+    /// The samples of these `sequences` of a full rollout. On the CPU their observations are views, which must not be read
+    /// once the rollout is filled anew.
     pub fn batch(&mut self, sequences: &[i64]) -> Batch {
         let mut batch = Batch {
             indices: sequences.to_vec(),

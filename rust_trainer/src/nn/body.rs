@@ -123,7 +123,7 @@ impl Body {
         let hidden = last.as_ref().map(|_| width);
         let tiled = tiles(&trunk, spec, hidden, norm).map(|(tiles, mut weights)| {
             weights.extend(last.iter().flat_map(Linear::weights));
-            TiledTrunk::new(tiles, weights, params.version())
+            TiledTrunk::new(tiles, &spec.shape, weights, params.version())
         });
         Ok(Self {
             trunk,

@@ -20,6 +20,8 @@ use crate::{
 #[derive(Debug)]
 pub(super) struct TiledTrunk {
     trunk: Arc<Trunk>,
+    /// Extents of an image, channels first.
+    image: Vec<i64>,
     /// Those of each layer in turn, float32, as a [`Trunk`] takes them.
     params: Vec<Tensor>,
     version: Version,
@@ -33,11 +35,18 @@ struct Packed {
     weights: Arc<PackedTrunk>,
 }
 
+impl Packed {
+    fn is_of(&self, version: (u64, i64)) -> bool {
+        self.version == version && !self.weights.has_failed()
+    }
+}
+
 impl TiledTrunk {
-    /// A trunk over such parameters.
-    pub fn new(trunk: Trunk, params: Vec<Tensor>, version: Version) -> Self {
+    /// A trunk over such parameters, of images `[channels, height, width]`.
+    pub fn new(trunk: Trunk, image: &[usize], params: Vec<Tensor>, version: Version) -> Self {
         Self {
             trunk: Arc::new(trunk),
+            image: image.iter().map(|extent| *extent as i64).collect(),
             params,
             version,
             packed: Mutex::new(None),
@@ -48,7 +57,7 @@ impl TiledTrunk {
     /// lie if channels lie last; none where these or the parameters are on another device, or all is left to libtorch.
     ///
     /// # Panics
-    /// Where libtorch fails, as its own operations do.
+    /// Where libtorch fails, as its own operations do, and for images of other extents.
     pub fn forward(&self, obs: &Observed) -> Option<Tensor> {
         let (all, places) = obs.rows();
         let is_ours = !processor::is_left_to_libtorch()
@@ -58,6 +67,7 @@ impl TiledTrunk {
         if !is_ours || count == 0 {
             return None;
         }
+        assert_eq!(all.size()[1..], self.image, "extents of the images");
         let images = all.permute([0, 2, 3, 1]).contiguous();
         let image = images.numel() / images.size()[0] as usize;
         let places: Vec<usize> = match places {
@@ -99,7 +109,7 @@ impl TiledTrunk {
         let version = (self.version.get(), of_tensors);
         let mut packed = self.packed.lock().unwrap_or_else(PoisonError::into_inner);
         let present = match packed.take() {
-            Some(present) if present.version == version => present,
+            Some(present) if present.is_of(version) => present,
             before => {
                 // Their memory is used again, unless a graph still needs it.
                 let room = before.and_then(|before| Arc::into_inner(before.weights));

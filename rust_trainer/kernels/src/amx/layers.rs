@@ -138,6 +138,7 @@ fn is_possible(conv: &Conv) -> bool {
         && whole(conv.outputs)
         && is_near([conv.height, conv.width, conv.channels])
         && is_near([conv.out_height(), conv.out_width(), conv.outputs])
+        && is_near([conv.kernel, conv.kernel, conv.outputs])
         && weights.is_some_and(|weights| u32::try_from(weights).is_ok())
 }
 

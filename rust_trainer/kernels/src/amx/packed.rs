@@ -2,7 +2,7 @@
 
 use std::{
     hint,
-    sync::atomic::{AtomicUsize, Ordering},
+    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
     thread,
 };
 
@@ -20,6 +20,8 @@ pub struct PackedTrunk {
     /// The piece that is packed next, and how many are packed.
     next: AtomicUsize,
     done: AtomicUsize,
+    /// A thread panicked, so that a piece that was drawn will never be packed.
+    failed: AtomicBool,
     _memory: Scratch<u16>,
 }
 
@@ -50,6 +52,7 @@ impl PackedTrunk {
             num_pieces,
             next: AtomicUsize::new(0),
             done: AtomicUsize::new(0),
+            failed: AtomicBool::new(false),
             _memory: memory,
         }
     }
@@ -58,6 +61,12 @@ impl PackedTrunk {
     pub fn clear(&mut self) {
         *self.next.get_mut() = 0;
         *self.done.get_mut() = 0;
+        *self.failed.get_mut() = false;
+    }
+
+    /// Whether packing them panicked: they can only be cleared.
+    pub fn has_failed(&self) -> bool {
+        self.failed.load(Ordering::Acquire)
     }
 
     /// Weights of a layer for the forward pass and for the backward pass.
@@ -76,7 +85,11 @@ impl PackedTrunk {
     }
 
     /// Has pieces packed that nobody else has begun with, and waits for those of others.
+    ///
+    /// # Panics
+    /// Where `pack` does, here or in another thread.
     pub(super) fn take_part(&self, mut pack: impl FnMut(usize)) {
+        let _failing = Failing(&self.failed);
         loop {
             let piece = self.next.fetch_add(1, Ordering::Relaxed);
             if piece >= self.num_pieces {
@@ -87,6 +100,7 @@ impl PackedTrunk {
         }
         let mut turns = 0;
         while !self.is_whole() {
+            assert!(!self.has_failed(), "a thread failed to pack weights");
             turns += 1;
             if turns % 1000 == 0 {
                 thread::yield_now();
@@ -94,5 +108,37 @@ impl PackedTrunk {
                 hint::spin_loop();
             }
         }
+    }
+}
+
+/// Notes a panic of the thread that holds it.
+struct Failing<'a>(&'a AtomicBool);
+
+impl Drop for Failing<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.store(true, Ordering::Release);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_in_one_thread_ends_all_and_clearing_begins_anew() {
+        let mut packed = PackedTrunk::new(vec![], &[], 8);
+        let failing = |piece| assert_ne!(piece, 3);
+        thread::scope(|scope| {
+            let threads = [0; 3].map(|_| scope.spawn(|| packed.take_part(failing)));
+            for thread in threads {
+                assert!(thread.join().is_err());
+            }
+        });
+        assert!(packed.has_failed() && !packed.is_whole());
+        packed.clear();
+        packed.take_part(|_| {});
+        assert!(packed.is_whole() && !packed.has_failed());
     }
 }

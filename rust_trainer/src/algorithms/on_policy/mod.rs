@@ -1,7 +1,7 @@
 //! The loop of the algorithms that learn from rollouts, PPO, A2C and PQN: they
 //!
 //! 1. collect a rollout with the present policy ([`OnPolicy::choose`]),
-//! 2. find what each action was worth ([`OnPolicy::advantages`] over [`OnPolicy::values`]),
+//! 2. find what each action was worth ([`Rollout::gae`] over [`OnPolicy::values`]),
 //! 3. take gradient steps on minibatches of it ([`OnPolicy::loss`]),
 //!
 //! and forget it. What tells one from another is in a file of its name.
@@ -53,10 +53,6 @@ pub trait OnPolicy: Sync + 'static {
 
     /// What `obs`, `[num_envs, ...]`, are worth, behind what `memory` holds.
     fn values(&self, learner: &Learner<Self::Net>, obs: &Tensor, memory: &Memory) -> Vec<f32>;
-
-    /// The target: how much better each action of a full rollout was than the value of its observation, `[num_steps · num_envs]`;
-    /// `last_values` are those of the observations behind it.
-    fn advantages(&self, rollout: &Rollout, last_values: &[f32]) -> Vec<f32>;
 
     /// The loss of samples under the present network; their advantages are normalized already, where the settings
     /// say so.
@@ -293,7 +289,7 @@ impl<S: OnPolicy> Algorithm for OnPolicyAlgorithm<S> {
         let (learner, rollout) = (&mut self.learner, &mut self.rollout);
         let memory = Memory::joined(&self.memories);
         let last_values = settings.values(learner, &rollout.newest_obs(), &memory);
-        let advantages = settings.advantages(rollout, &last_values);
+        let advantages = rollout.gae(&last_values, common.gamma, common.lambda);
         let samples = learner.gather(rollout, &advantages)?;
 
         let rate = self.updates.learning_rate(&common);

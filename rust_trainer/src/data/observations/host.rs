@@ -93,7 +93,8 @@ impl HostRows {
         };
         #[expect(unsafe_code, reason = "tch has no safe view of a tensor's bytes")]
         // SAFETY: the rows lie inside the tensor's memory, for their flags exist; the memory is initialized
-        // and lives as long as `owner`; the flags keep every other access away until `owner` is dropped.
+        // and lives as long as `owner`; until that is dropped the flags keep it from being lent or changed again, and
+        // views of it are not read (see `view` and `views`).
         unsafe {
             let start = memory.start.add(first * memory.row_bytes);
             ObsSlot::from_raw_parts(start, numel, owner)
@@ -116,8 +117,7 @@ impl HostRows {
         self.check_readable(row);
         let memory = &self.memory;
         #[expect(unsafe_code, reason = "tch has no safe view of a tensor's bytes")]
-        // SAFETY: as in `lend`; the row is not lent, nor can it be while this borrows, and what was handed
-        // out of it are copies.
+        // SAFETY: as in `lend`; the row is not lent, nor can it be while this borrows.
         unsafe {
             let start = memory.start.add(row * memory.row_bytes);
             std::slice::from_raw_parts_mut(start.as_ptr(), memory.row_bytes)

@@ -271,3 +271,10 @@ fn a_graph_is_gone_back_through_once() {
     assert!(Tensor::f_run_backward(&[&loss], &params, false, false).is_ok());
     assert!(Tensor::f_run_backward(&[&loss], &params, false, false).is_err());
 }
+
+#[test]
+#[should_panic(expected = "extents of the images")]
+fn images_of_other_extents_are_refused() {
+    let larger = Tensor::zeros([2, 4, 96, 96], (Kind::Uint8, Device::Cpu));
+    let _ = Net::new(1, true, true).forward(&larger);
+}
