@@ -1,8 +1,8 @@
 """Memory over a million agent steps: `memory.py [--steps N] [BACKEND …]`.
 
-Steps random games on each backend and samples the memory of the whole process tree: what it has
-allocated for itself, and the part that its processes share. Files that are mapped, such as
-libraries, are left out: their share of them depends on who else uses them. Writes
+Steps random games on each backend that runs ALE and samples the memory of the whole process tree:
+what it has allocated for itself, and the part that its processes share. Files that are mapped, such
+as libraries, are left out: their share of them depends on who else uses them. Writes
 `docs/results/memory.csv` and the plot `memory.png`.
 """
 

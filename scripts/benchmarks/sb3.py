@@ -104,13 +104,11 @@ def main() -> None:
     ended = (total_steps, time.perf_counter(), time.process_time())
     begun = next(begun for begun in clock.times if begun[0] >= warm_up)
     steps, seconds, cpu = (end - start for end, start in zip(ended, begun, strict=True))
-    moments = model.policy.optimizer.state_dict()["state"].get(0, {})
-    updates = total_steps // warm_up
-    gradient_steps = updates if algorithm == "a2c" else int(moments["step"])
+    moments = model.policy.optimizer.state_dict()["state"][0]
     report = {
         "steps_per_second": steps / seconds,
         "cpu_seconds_per_1000_steps": 1000 * cpu / steps,
-        "work": {"updates": updates, "gradient_steps": gradient_steps},
+        "work": {"updates": total_steps // warm_up, "gradient_steps": int(moments["step"])},
     }
     print(json.dumps(report))
 

@@ -67,7 +67,7 @@ class WheelError(Exception):
 class Environment:
     """A fresh virtual environment, whose programs find no Rust."""
 
-    def __init__(self, interpreter: str, folder: Path) -> None:
+    def __init__(self, interpreter: str | Path, folder: Path) -> None:
         self.folder = folder
         path = f"{folder / 'bin'}:/usr/bin:/bin"
         if shutil.which("cargo", path=path) is not None:
@@ -133,11 +133,12 @@ class Environment:
         return int(done.stdout.split()[0])
 
 
-def find_interpreter(version: str) -> str | None:
+def find_interpreter(version: str) -> str | Path | None:
     """Return the interpreter of a version: one of pyenv's, or the system's."""
     versions = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"), "versions")
-    found = [str(path) for path in versions.glob(f"{version}.*/bin/python")]
-    for interpreter in (*sorted(found, reverse=True), shutil.which(f"python{version}")):
+    found = [*versions.glob(f"{version}.*/bin/python")]
+    found.sort(key=lambda path: path.parts[-3].split(".")[2].zfill(3), reverse=True)
+    for interpreter in (*found, shutil.which(f"python{version}")):
         if (
             interpreter
             and not subprocess.run([interpreter, "-c", "import venv, ensurepip"]).returncode
@@ -280,7 +281,9 @@ def main() -> None:
     }
     try:
         for version in arguments.python:
-            results[version] = results.get(version, {}) | check_python(version, arguments)
+            found, before = check_python(version, arguments), results.get(version, {})
+            # Only where nothing was found before is a version without an interpreter noted.
+            results[version] = (before or found) if "skipped" in found else before | found
             print(version, json.dumps(results[version]), flush=True)
             RESULTS.write_text(json.dumps(results, indent=2) + "\n")
     except WheelError as problem:
