@@ -331,7 +331,7 @@ class NativeGame(SavedAnywhere, NativeView):
             action = checked_integer("action", action)
         # Numbers of two players are judged as they are, those of a stick as what the space has.
         given = np.asarray(action, space.dtype if self.recipe.continuous else None)
-        if not space.contains(given):
+        if given.dtype == bool or not space.contains(given):
             raise no_such_action(self, action)
         self._core.begin_step(given.astype(space.dtype)[None], [0])
         self._core.receive(1)

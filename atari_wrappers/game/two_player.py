@@ -182,7 +182,7 @@ class TwoPlayerGame(AtariGame):
 
     def _console_action(self, action: Any) -> tuple[np.ndarray, float]:
         pair = np.asarray(action)
-        if not self.action_space.contains(pair):
+        if pair.dtype == bool or not self.action_space.contains(pair):
             raise no_such_action(self, action)
         actions = self._emulator.actions
         return np.array([actions[number].value for number in pair], np.int32), 1.0

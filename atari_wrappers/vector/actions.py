@@ -85,13 +85,16 @@ class ArrayCheck:
         self._space, self._dtype, self._clips = space, dtype_of(space), clips
         self._shape = (num_envs, *(space.shape or ()))
         self._low, self._high = _bounds(space)
+        # NumPy takes bools for integers; they are two values, which numbers of choices are not.
+        self._bools = not isinstance(space, gym.spaces.MultiDiscrete)
 
     def __call__(self, actions: Any, env_ids: Sequence[int] | None = None) -> np.ndarray:
         """Return `actions` as a fresh array of the space's dtype."""
         given = as_array(actions)
         count = self._shape[0] if env_ids is None else len(env_ids)
         _expect_shape(given, (count, *self._shape[1:]))
-        if not np.can_cast(given.dtype, self._dtype, "same_kind"):
+        fits_kind = np.can_cast(given.dtype, self._dtype, "same_kind")
+        if not fits_kind or (given.dtype == bool and not self._bools):
             kind = "integers" if self._dtype.kind in "iu" else self._dtype
             raise TypeError(f"actions must be {kind}, not {given.dtype}")
         if self._clips:

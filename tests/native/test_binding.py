@@ -75,8 +75,13 @@ def test_calls_that_do_not_fit_change_nothing() -> None:
     for call in (lambda: env.send(noops, obs), lambda: env.save_states([0])):
         with pytest.raises(RuntimeError, match="call reset first"):
             call()
-    with pytest.raises(ValueError, match="addresses are 0 to 127"):
-        env.set_ram(0, 128, 1)
+    for address in (128, 300, -1):
+        with pytest.raises(ValueError, match=f"addresses are 0 to 127, not {address}"):
+            env.set_ram(0, address, 1)
+    for value in (256, -1):
+        with pytest.raises(ValueError, match=f"a value is 0 to 255, not {value}"):
+            env.set_ram(0, 3, value)
+    np.testing.assert_array_equal(env.ram(0), twin.ram(0))
     for each in (env, twin):
         each.begin_reset([0, 1], [3, 4], True)
     with pytest.raises(RuntimeError, match="environment 0 is in flight"):

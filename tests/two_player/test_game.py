@@ -326,7 +326,7 @@ def test_without_the_fork_the_message_says_what_to_install(
 
 
 @pytest.mark.usefixtures("each_emulator")
-@pytest.mark.parametrize("action", [[0, 6], [-1, 0], [0.5, 1.0], [0], 0])
+@pytest.mark.parametrize("action", [[0, 6], [-1, 0], [0.5, 1.0], [True, False], [0], 0])
 def test_actions_that_there_are_not_are_refused(action: Any) -> None:
     env = make()
     env.reset(seed=0)

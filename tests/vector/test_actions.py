@@ -106,6 +106,13 @@ def test_arrays_of_actions_are_those_of_the_space(space: gym.Space, bad: list) -
             check(wrong, [7, 8, 9])
 
 
+def test_bools_are_actions_of_multi_binary_alone() -> None:
+    bools = np.ones((2, 2), np.bool_)
+    assert action_check(gym.spaces.MultiBinary(2), 2)(bools).tolist() == [[1, 1]] * 2
+    with pytest.raises(TypeError, match="actions must be integers, not bool"):
+        action_check(gym.spaces.MultiDiscrete([6, 6]), 2)(bools)
+
+
 def test_box_actions_are_clipped_on_request(open_vec: Callable[..., VecEnv]) -> None:
     vec, twin = (open_vec("Pendulum-v1", 2, clip_actions=clips) for clips in (True, False))
     for env in (vec, twin):

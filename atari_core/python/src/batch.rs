@@ -276,11 +276,10 @@ impl AtariVecEnv {
         self.look(py, index, copy)
     }
 
-    fn set_ram(&self, py: Python<'_>, index: usize, address: u8, value: u8) -> Result<()> {
+    fn set_ram(&self, py: Python<'_>, index: usize, address: i64, value: i64) -> Result<()> {
         // The console has no more, and takes the address modulo 128.
-        if address > 0x7f {
-            return Err(PyValueError::new_err("set_ram: addresses are 0 to 127").into());
-        }
+        let address = byte("addresses are", address, 0x7f)?;
+        let value = byte("a value is", value, 0xff)?;
         self.look(py, index, |env| {
             env.draw_last();
             env.set_ram(address, value);
@@ -364,4 +363,10 @@ impl Batch {
         }
         Ok(received?)
     }
+}
+
+/// What `set_ram` was given, if it is at `most` that.
+fn byte(what: &str, given: i64, most: u8) -> PyResult<u8> {
+    let byte = u8::try_from(given).ok().filter(|byte| *byte <= most);
+    byte.ok_or_else(|| PyValueError::new_err(format!("set_ram: {what} 0 to {most}, not {given}")))
 }
