@@ -1,11 +1,10 @@
-"""What the tests of all adapters share, and a Ray that stays on this machine."""
+"""A Ray that stays on this machine, for the tests of all adapters."""
 
 from __future__ import annotations
 
 import os
 import secrets
 import shutil
-import sys
 import tempfile
 from collections.abc import Iterator
 
@@ -15,13 +14,6 @@ import pytest
 # interface only. And it reports nothing to its makers.
 os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
 os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> None:
-    """Networks of a few thousand weights are slower on several threads, above all on busy cores."""
-    if "torch" in sys.modules:
-        sys.modules["torch"].set_num_threads(1)
 
 
 @pytest.fixture(scope="session")

@@ -99,23 +99,33 @@ def elo(pairs: list[dict[str, str]], anchor: str) -> dict[str, tuple[float, floa
     return dict(zip(names, values, strict=True)) | {anchor: (0.0, 0.0)}
 
 
-def test_ratings_are_those_of_scipy(trainer: Trainer, trained: Callable[..., Path]) -> None:
-    trained("--total-steps", 900, *PONG)
-    how = ["--episodes", 8, "--num-envs", 4, "--csv", "table.csv", "--pairs", "pairs.csv"]
-    out, _ = trainer.run("league", "random", "runs/run", "--all", *how)
-    pairs, table = rows(trainer.folder / "pairs.csv"), rows(trainer.folder / "table.csv")
-    # Two past selves, the newest checkpoint, random play.
-    assert (len(pairs), len(table)) == (6, 4)
-    virtual = float(table[0]["virtual_draws"])
+def rated(trainer: Trainer, episodes: int, *how: object) -> tuple[str, list[dict[str, str]]]:
+    """Play a league, compare its ratings; return what it printed and its table."""
+    size = ["--episodes", episodes, "--num-envs", min(episodes, 4)]
+    files = [f"{name}-{episodes}.csv" for name in ("table", "pairs")]
+    saved = ["--csv", files[0], "--pairs", files[1]]
+    out, _ = trainer.run("league", "random", "runs/run", *how, *size, *saved)
+    table, pairs = (rows(trainer.folder / file) for file in files)
+    assert len(pairs) == len(table) * (len(table) - 1) / 2
     for row in pairs:
-        assert int(row["games"]) == int(row["wins"]) + int(row["draws"]) + int(row["losses"]) == 8
-        row["draws"] = str(int(row["draws"]) + virtual)
+        counted = [int(row[name]) for name in ("wins", "draws", "losses")]
+        assert int(row["games"]) == sum(counted) == episodes
+        row["draws"] = str(counted[1] + float(table[0]["virtual_draws"]))
     expected = elo(pairs, "random")
     for row in table:
         rating, half_width = expected[row["player"] + row["player_step"]]
         assert float(row["elo"]) == pytest.approx(rating, abs=0.01)
         assert float(row["elo_high"]) == pytest.approx(rating + half_width, abs=0.01)
         assert float(row["elo_low"]) == pytest.approx(rating - half_width, abs=0.01)
+    return out, table
+
+
+def test_ratings_are_those_of_scipy(trainer: Trainer, trained: Callable[..., Path]) -> None:
+    trained("--total-steps", 900, *PONG)
+    _, table = rated(trainer, 2, "--virtual-draws", 2.5)
+    assert [float(row["virtual_draws"]) for row in table] == [2.5, 2.5]
+    out, table = rated(trainer, 8, "--all")
+    assert len(table) == 4, "two past selves, the newest checkpoint, random play"
     ratings = [float(row["elo"]) for row in table]
     assert ratings == sorted(ratings, reverse=True)
     assert len({round(rating) for rating in ratings}) > 1, "nobody won a game"

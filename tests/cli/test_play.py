@@ -17,7 +17,11 @@ from PIL import Image, ImageSequence
 from processes import cpu_seconds
 from program import INVADERS_RUN, PROGRAM, Trainer, without_waits
 from tmux import PROMPT, Terminal, terminal
+from untrained import save_untrained
 from waiting import wait_until
+
+from atari_wrappers import make_env
+from rust_trainer import load_policy
 
 
 def pictures(folder: Path) -> np.ndarray:
@@ -66,6 +70,25 @@ def test_frames_are_those_of_ale_py_and_files_hold_them(
     columns = 2 * -(np.arange(160) * -7 // 4)
     game = np.stack(decoded)[:, ::2][:, :, columns].astype(int)
     assert np.abs(game - frames[60:120]).mean() < 3
+
+
+def test_another_game_mode_and_difficulty_are_those_of_ale_py(trainer: Trainer) -> None:
+    run = save_untrained("nature", trainer.folder, max_episode_frames=200)
+    asked = {"mode": 1, "difficulty": 1}
+    options = [f"--{name}={value}" for name, value in asked.items()]
+    how = ["--greedy", "--precision", "fp32", "--to", "played/"]
+    trainer.run("play", run, "--game", "Pong", *options, *how)
+    played, policy = pictures(trainer.folder / "played"), load_policy(run)
+    for left_out in (None, *asked):
+        chosen = {name: value for name, value in asked.items() if name != left_out}
+        folder = trainer.folder / f"without-{left_out}"
+        parts = policy.env.settings | chosen
+        with make_env("PongNoFrameskip-v4", img_dir=folder, **parts) as game:
+            obs, ended = game.reset(seed=0)[0], False
+            while not ended:
+                obs, _, *ends, _ = game.step(int(policy.act(obs, greedy=True)[0]))
+                ended = any(ends)
+        assert np.array_equal(pictures(folder), played) == (left_out is None)
 
 
 def test_what_cannot_be_played_or_shown_is_one_line(

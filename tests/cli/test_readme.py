@@ -7,9 +7,10 @@ import re
 import shlex
 import subprocess
 import sys
+from itertools import takewhile
 from pathlib import Path
 
-from program import ROOT
+from program import ROOT, Trainer
 from torchrun import free_port
 
 PAGES = (ROOT / "README.md", ROOT / "docs/command-line.md")
@@ -71,28 +72,27 @@ def test_scripts_that_they_name_are_there() -> None:
         assert (ROOT / script).exists(), script
 
 
-def test_options_that_pages_name_are_there() -> None:
-    """In the commands of every page, those too that take hours."""
-    algorithms = ("ppo", "a2c", "pqn", "dqn", "ddpg", "td3", "maddpg")
-    commands = "seeds watch play eval dump-frames versus league report export serve-policy import"
-    kinds = [["train", "--algorithm", name] for name in algorithms]
-    kinds += [[name] for name in commands.split()]
-    # Of the module, which is started once for all of them.
-    script = (
-        f"from rust_trainer import main\nfor kind in {kinds}: assert main([*kind, '--help']) == 0"
-    )
-    known = set(
-        re.findall(r"--[\w-]+", subprocess.check_output([sys.executable, "-c", script], text=True))
-    )
+def test_options_that_pages_name_are_there(trainer: Trainer) -> None:
+    """In the commands of every page, those too that take hours: each command has its own."""
     pages = [ROOT / "CONTRIBUTING.md", ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-    named = set()
+    named: dict[tuple[str, ...], set[tuple[str, str]]] = {}
     for page in pages:
         text = page.read_text().replace("\\\n", " ")
-        for line in re.findall(
-            r"(?:scripts/train|rust_trainer (?:train|seeds|watch|play|eval|versus|league)) .*", text
-        ):
-            # Behind what starts it, up to where a span of code or a comment ends.
-            words = re.split(r"`|#| -- ", line)[0].split()
-            named |= {(page.name, word) for word in words if re.fullmatch(r"--[a-z][\w-]+", word)}
-    assert len(named) > 50
-    assert not [(page, word) for page, word in sorted(named) if word not in known]
+        # Behind what starts it, up to where a span of code or a comment ends.
+        for line in re.findall(r"(?:scripts/train|\brust_trainer(?= [a-z])) ([^`#\n]*)", text):
+            words = line.partition(" -- ")[0].split()
+            options = {(page.name, word) for word in words if re.fullmatch(r"--[a-z][\w-]+", word)}
+            # What decides which options there are: the command, and the preset or algorithm.
+            kind = list(takewhile(lambda word: not word.startswith("-"), words)) or ["train"]
+            del kind[1 + (kind[0] in ("train", "seeds")) :]
+            if "--algorithm" in words:
+                kind += ["--algorithm", words[words.index("--algorithm") + 1]]
+            if options:
+                named.setdefault(tuple(kind), set()).update(options)
+    assert sum(map(len, named.values())) > 100
+    for kind, (status, text, err) in zip(
+        named, trainer.run_all(*((*kind, "--help") for kind in named)), strict=True
+    ):
+        assert status == 0, (kind, err)
+        known = set(re.findall(r"^ +(?:-\w, )?(--[\w-]+)", text, re.MULTILINE))
+        assert not [(*kind, *each) for each in sorted(named[kind]) if each[1] not in known]

@@ -78,6 +78,13 @@ def test_it_ends_with_its_terminal(run: Path) -> None:
         wait_until(lambda: not is_running(watching), "it goes on without a terminal", seconds=20)
 
 
+def test_on_a_terminal_it_prints_one_summary_if_asked_to(run: Path) -> None:
+    with terminal(run.parent) as screen:
+        screen.start(*PROGRAM, "watch", "run", "--once")
+        text = screen.wait(lambda text: text.rstrip().endswith(f"\n{PROMPT}"))
+        assert mean_return(run).replace(" games", "").replace("mean", "mean return", 1) in text
+
+
 def test_where_there_is_no_terminal_it_prints_a_summary(trainer: Trainer, run: Path) -> None:
     out, err = trainer.run("watch", run)
     assert err == ""

@@ -125,7 +125,7 @@ def test_actions_out_of_range_are_refused(action: int) -> None:
 
 
 @pytest.mark.usefixtures("each_emulator")
-@pytest.mark.parametrize("action", [1.9, np.float32(2), -0.5, "1", b"2", True, None])
+@pytest.mark.parametrize("action", [1.9, np.float32(2), -0.5, "1", b"2", True, np.True_, None])
 def test_what_is_no_integer_is_no_action(action: Any) -> None:
     game = make_game(PONG, "default")
     game.reset()

@@ -39,15 +39,6 @@ def test_seeds_decide_resets_and_make_them_vary(open_any: OpenVec) -> None:
     assert any(shown[:half] != shown[half:] for shown in seeded), "the two envs differ"
 
 
-def test_the_full_action_space_has_eighteen_actions(open_any: OpenVec) -> None:
-    """`atari_envpool_test.py::test_full_action_space`, `api_test.py::test_spec`."""
-    vec = open_any("BreakoutNoFrameskip-v4", 2, full_action_space=True)
-    assert vec.single_action_space.n == 18
-    vec.reset(seed=0)
-    vec.step([17, 0])
-    assert open_any("BreakoutNoFrameskip-v4", 2).single_action_space.n == 4
-
-
 def test_mode_and_difficulty_change_what_is_seen(open_atari: OpenVec) -> None:
     """`atari_envpool_test.py::test_mode_and_difficulty_change_reset_observation`."""
     for game, setting in (("Breakout", {"difficulty": 1}), ("Freeway", {"mode": 1})):
@@ -169,12 +160,6 @@ def test_batches_answer_who_sent_the_actions(
             break
     else:
         pytest.fail(f"some envs starve: {steps}")
-
-
-def test_a_batch_larger_than_the_envs_is_refused(open_atari: OpenVec) -> None:
-    """`api_test.py::test_invalid_batch_size`."""
-    with pytest.raises(ValueError, match=r"batch_size must be at most num_envs \(4\), not 5"):
-        open_atari("PongNoFrameskip-v4", 4, batch_size=5)
 
 
 def test_sizes_say_whether_batches_are_partial(open_hosted: OpenVec) -> None:

@@ -10,7 +10,6 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from peer_envs import SPACES
 
 from atari_wrappers import VecEnv
 
@@ -43,15 +42,6 @@ def test_methods_and_attributes_of_some_envs(open_hosted: OpenVec) -> None:
         vec.get_attr("count", indices=-4)
 
 
-def test_an_attribute_that_is_not_there_is_an_error(open_hosted: OpenVec) -> None:
-    """`test_vecenv_wrapper_getattr`, its last line."""
-    vec = open_hosted(COUNTING, 3)
-    vec.reset()
-    with pytest.raises(AttributeError, match="nonexistent"):
-        vec.get_attr("nonexistent")
-    assert vec.step([0, 0, 0])[0].tolist() == [1, 1, 1], "the batch goes on"
-
-
 @pytest.mark.parametrize("truncates", [False, True])
 def test_the_last_observation_of_an_episode_is_kept(truncates: bool, open_hosted: OpenVec) -> None:
     """`test_vecenv_terminal_obs`: three envs that end with step 5, 6 and 7."""
@@ -73,37 +63,6 @@ def test_the_last_observation_of_an_episode_is_kept(truncates: bool, open_hosted
         before = obs
 
 
-@pytest.mark.parametrize("name", ["Discrete", "MultiDiscrete", "MultiBinary", "Box"])
-def test_observations_belong_to_their_space_over_an_episode(
-    name: str, open_hosted: OpenVec
-) -> None:
-    """`test_vecenv_single_space`."""
-    vec = open_hosted(f"peer_envs:{name}-v0", 3)
-    obs, _ = vec.reset()
-    done = np.zeros(3, bool)
-    while not done.any():
-        assert len(obs) == 3
-        assert all(SPACES[name].contains(row) for row in obs)
-        obs, _, terminated, truncated, _ = vec.step(
-            [vec.single_action_space.sample() for _ in range(3)]
-        )
-        done = terminated | truncated
-
-
-@pytest.mark.parametrize("context", ["spawn", "forkserver"])
-def test_processes_start_in_each_way(context: str, open_vec: OpenVec) -> None:
-    """`test_subproc_start_method`; there is no `fork`, which libtorch's threads forbid."""
-    vec = open_vec(COUNTING, 2, backend="async", num_workers=1, context=context)
-    assert vec.reset()[0].tolist() == [0, 0]
-
-
-@pytest.mark.parametrize("context", ["illegal_method", "fork"])
-def test_other_ways_to_start_processes_are_refused(context: str, open_vec: OpenVec) -> None:
-    """`test_subproc_start_method`, its error."""
-    with pytest.raises(ValueError, match=f"one of spawn, forkserver, not '{context}'"):
-        open_vec(COUNTING, 2, backend="async", context=context)
-
-
 def test_envs_differ_with_and_without_a_seed(open_hosted: OpenVec) -> None:
     """`test_vec_seeding`: neither observations nor rewards may be alike."""
     vec = open_hosted("peer_envs:Box-v0", 3)
@@ -112,26 +71,6 @@ def test_envs_differ_with_and_without_a_seed(open_hosted: OpenVec) -> None:
         reward = vec.step(vec.action_space.sample())[1]
         for rows in (obs, reward[:, None]):
             assert len(np.unique(rows, axis=0)) == 3
-
-
-def test_a_seed_holds_for_one_reset(open_hosted: OpenVec) -> None:
-    """`test_backward_compat_seed`: seeded again, the same; not seeded, another."""
-    vec = open_hosted("peer_envs:Box-v0", 3)
-    first, _ = vec.reset(seed=3)
-    second, _ = vec.reset()
-    again, _ = vec.reset(seed=3)
-    np.testing.assert_array_equal(first, again)
-    assert not np.isclose(first, second).all(axis=1).any()
-
-
-def test_every_env_is_one_of_its_own(open_hosted: OpenVec) -> None:
-    """`test_vecenv_func_checker`: no two rows share an env."""
-    vec = open_hosted(COUNTING, 3)
-    vec.reset()
-    envs = vec.get_sub_environments()
-    assert len({id(env) for env in envs}) == 3
-    vec.step([0], env_id=[1])
-    assert vec.get_attr("count") == (0, 1, 0)
 
 
 def test_pictures_are_tiled_to_one(open_hosted: OpenVec) -> None:

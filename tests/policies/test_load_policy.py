@@ -122,7 +122,8 @@ def test_both_players_are_told_who_they_are(tmp_path: Path) -> None:
 def test_environments_and_recipe_are_data(tmp_path: Path) -> None:
     policy = untrained("nature", tmp_path)
     assert json.loads(json.dumps(policy.env.settings))["preset"] == "ale"
-    recipe = policy.env.recipe
+    recipe = policy.recipe
+    assert recipe == policy.env.recipe
     assert (recipe["frame_skip"], recipe["episodic_life"], recipe["clip_reward"]) == (
         4,
         False,
@@ -212,6 +213,21 @@ def test_of_a_folder_those_that_are_damaged_are_passed_over(tmp_path: Path) -> N
         "10.safetensors",
         "02.safetensors",
     ]
+
+
+def test_the_best_of_a_run_is_taken_on_request(tmp_path: Path) -> None:
+    folder = tmp_path / "run/checkpoints"
+    folder.mkdir(parents=True)
+    for name, width in (("step-000000000009", 8), ("best", 16)):
+        file = save_untrained("mlp", tmp_path, mlp_width=width)
+        file.rename(folder / f"{name}.safetensors")
+    policies = [load_policy(folder.parent, best=best) for best in (False, True)]
+    assert [len(policy.state_dict()["policy.hidden1.bias"]) for policy in policies] == [8, 16]
+    with pytest.raises(CheckpointError, match="is a file; the best is one of a run's folder"):
+        load_policy(folder / "best.safetensors", best=True)
+    (folder / "best.safetensors").unlink()
+    with pytest.raises(CheckpointError, match=r"holds no best .* train with eval_every"):
+        load_policy(folder.parent, best=True)
 
 
 def test_it_needs_no_program(tmp_path: Path) -> None:

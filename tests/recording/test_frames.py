@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ from games import raw_game
 from scripted import ScriptedGame
 from videos import names, read_png
 
-from atari_wrappers import Settings, UnsupportedError, make_env, make_vec
+from atari_wrappers import Settings, UnsupportedError, make, make_env, make_vec
 from atari_wrappers.recording.files import FrameFiles, prepare_folder
 from atari_wrappers.wrappers import ImageSaver, MaxAndSkip
 
@@ -43,10 +44,11 @@ def test_an_env_dumps_every_emulated_frame(tmp_path: Path, backend: str) -> None
         )
 
 
-def test_frames_of_a_reset_are_dumped_too(tmp_path: Path) -> None:
+@pytest.mark.parametrize("backend", ["auto", "native"])
+def test_frames_of_a_reset_are_dumped_too(tmp_path: Path, backend: str) -> None:
     # SB3's recipe: 3 no-ops, then FIRE and action 2 for a whole step each.
     settings = any_settings(preset="baselines", noop_min=3, noop_max=3, img_dir=tmp_path)
-    env = make_env("BreakoutNoFrameskip-v4", settings)
+    env = make_env("BreakoutNoFrameskip-v4", settings, backend=backend)
     _, info = env.reset(seed=5)
     env.close()
     assert info["episode_frames"] == 11
@@ -123,19 +125,22 @@ def test_an_env_that_draws_is_dumped_step_by_step(tmp_path: Path) -> None:
 
 
 def test_an_env_that_draws_nothing_is_refused(tmp_path: Path) -> None:
-    for setting in ("img_dir", "video_dir"):
+    for setting, make_one in product(("img_dir", "video_dir"), (make_env, make_vec)):
         with pytest.raises(UnsupportedError, match=f"{setting}: .*Careless-v0. is no Atari game"):
-            make_vec("scripted:Careless-v0", 1, **{setting: tmp_path})
+            make_one("scripted:Careless-v0", **{setting: tmp_path})
 
 
-def test_a_file_in_the_place_of_the_folder_is_refused(tmp_path: Path) -> None:
+def test_a_file_in_the_place_of_the_folder_is_refused_before_an_env_is_made(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
+    ids = ("PongNoFrameskip-v4", lambda: pytest.fail("an env was made"))
     for path in (tmp_path / "file", tmp_path / "file" / "below"):
         with pytest.raises(NotADirectoryError, match=r"img_dir .* is not a directory"):
             prepare_folder("img_dir", path)
-        for setting in ("img_dir", "video_dir"):
+        with pytest.raises(NotADirectoryError, match=r"img_dir .* is not a directory"):
+            make("PongNoFrameskip-v4", str(path), 1)
+        for setting, env_id in product(("img_dir", "video_dir"), ids):
             with pytest.raises(NotADirectoryError, match=f"{setting} .* is not a directory"):
-                make_vec("PongNoFrameskip-v4", 1, **{setting: path})
+                make_vec(env_id, 1, **{setting: path})
 
 
 def test_a_folder_that_cannot_be_written_to_is_refused() -> None:

@@ -38,6 +38,9 @@ def test_async_and_wait_are_the_whole_calls_in_two(backend: str, open_vec: OpenV
         mine, other = vec.step_wait(), twin.step([1, step % 4])
         for left, right in zip(mine[:4], other[:4], strict=True):
             np.testing.assert_array_equal(left, right)
+    some = {"mask": [False, True], "seed": [None, 5]}
+    vec.reset_async(**some)
+    np.testing.assert_array_equal(vec.reset_wait()[0], twin.reset(**some)[0])
 
 
 @pytest.mark.parametrize(
@@ -81,11 +84,13 @@ def test_each_env_plays_the_same_game_in_batches_as_in_step(
         GAME, NUM_ENVS, backend=backend, autoreset=autoreset, batch_size=2, num_workers=workers
     )
     np.testing.assert_array_equal(vec.reset(seed=0)[0], first)
+    assert vec.turn is None, "all are next"
     taken, ends = np.zeros(NUM_ENVS, int), 0
     vec.send(actions[0])
     while taken.min() < STEPS - 1 and taken.max() < STEPS - 1:
         obs, reward, terminated, _, info = vec.recv()
         ids = info["env_id"]
+        assert vec.turn == ids.tolist()
         assert obs.shape == (2, 4, 84, 84)
         assert len(set(ids.tolist())) == 2
         for row, env in enumerate(ids):

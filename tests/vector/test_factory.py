@@ -7,16 +7,13 @@ import pydoc
 import re
 from collections.abc import Callable
 from dataclasses import fields
-from pathlib import Path
 from typing import Any, get_type_hints
 
-import gymnasium as gym
 import keyword_docs
 import numpy as np
 import pytest
-from backends import BACKENDS, OPEN
+from backends import BACKENDS
 from gymnasium import registry
-from PIL import Image
 
 import atari_wrappers
 from atari_wrappers import Settings, UnknownEnvError, VecEnv, make, make_tch, make_vec
@@ -27,7 +24,7 @@ OpenVec = Callable[..., VecEnv]
 
 
 @pytest.mark.parametrize("call", [make, make_tch])
-def test_make_is_the_tch_rs_examples(call: Callable[..., VecEnv], tmp_path: Path) -> None:
+def test_make_is_the_tch_rs_examples(call: Callable[..., VecEnv]) -> None:
     assert str(inspect.signature(call)).startswith("(env_name: ")
     vec = call(GAME, None, 2)
     assert (vec.backend, vec.num_envs) == ("native", 2)
@@ -53,46 +50,18 @@ def test_calls_of_other_libraries_are_told_where_to_go(
         make(GAME, *args, **keywords)
 
 
-@pytest.mark.parametrize("backend", OPEN)
-def test_images_are_every_emulated_frame_of_every_env(
-    backend: str, tmp_path: Path, open_vec: OpenVec
-) -> None:
-    folder = tmp_path / "made" / "here"
-    vec = open_vec(GAME, 2, img_dir=folder, backend=backend, max_episode_frames=50)
-    vec.reset(seed=0)
-    frames = np.zeros(2, np.int64)
-    for _ in range(20):
-        info = vec.step([0, 0])[4]
-        frames += info.get("episode", {"frames": 0})["frames"]
-    assert "episode" not in info
-    vec.close()
-    for env in range(2):
-        files = sorted(folder.glob(f"out{env}-*.png"))
-        assert [path.name for path in files] == [f"out{env}-{i:05d}.png" for i in range(len(files))]
-        assert frames[env] > 50
-        assert len(files) == frames[env] + info["episode_frames"][env]
-        assert Image.open(files[0]).size == (160, 210)
-
-
-def test_a_bad_img_dir_is_refused_before_any_env_is_made(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "file").touch()
-    monkeypatch.setattr(gym, "make", lambda *_args, **_kwargs: pytest.fail("an env was made"))
-    with pytest.raises(NotADirectoryError):
-        make(GAME, str(tmp_path / "file"), 1)
-
-
+@pytest.mark.filterwarnings("ignore:.*out of date:DeprecationWarning")
 @pytest.mark.filterwarnings("ignore:.*, but the preset in use")
 @pytest.mark.parametrize("backend", ["ale", "native", "sync"])
 def test_settings_decide_whatever_the_id_says(backend: str, open_vec: OpenVec) -> None:
     runs = []
-    for env_id in (GAME, "ALE/SpaceInvaders-v5"):
+    for env_id in (GAME, "ALE/SpaceInvaders-v5", "SpaceInvaders-v0"):
         vec = open_vec(env_id, 2, backend=backend)
         rng = np.random.default_rng(0)
         vec.reset(seed=0)
         runs.append([vec.step(rng.integers(6, size=2))[0] for _ in range(100)])
-    np.testing.assert_array_equal(*runs)
+    for run in runs[1:]:
+        np.testing.assert_array_equal(run, runs[0])
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

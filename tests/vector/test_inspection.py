@@ -266,6 +266,18 @@ def test_other_ids_are_saved_too(backend: str, open_vec: OpenVec) -> None:
     assert_same(played, [vec.step([1, 1]) for _ in range(30)])
 
 
+@pytest.mark.parametrize("env_id", [GAME, "CartPole-v1"])
+def test_states_move_between_this_process_and_others(env_id: str, open_vec: OpenVec) -> None:
+    batches = [open_vec(env_id, 2, backend=backend) for backend in HOSTED]
+    for seed, (vec, other) in enumerate((batches, batches[::-1])):
+        vec.reset(seed=seed)
+        other.reset(seed=9)
+        seen = [vec.step([seed, 1]) for _ in range(5)]
+        obs, _ = other.restore_state(vec.save_state())
+        np.testing.assert_array_equal(obs, seen[-1][0])
+        assert_same(*([batch.step([0, 1]) for _ in range(30)] for batch in (vec, other)))
+
+
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_attributes_may_be_looked_for(backend: str, open_vec: OpenVec) -> None:
     vec = open_vec(GAME, 2, backend=backend)

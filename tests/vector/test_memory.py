@@ -176,17 +176,17 @@ def test_the_destination_may_be_known_when_actions_are_sent(
         with pytest.raises(ValueError, match="out"):
             call()
     assert vec.reset_wait()[0].ctypes.data == rollout[0].ctypes.data
-    expected = twin.step([1, 2])[0]
+    second = twin.step([1, 2])[0]
     with pytest.raises(ValueError, match="out must be"):
         vec.send([1, 2], out=rollout[0][:1])
     vec.send([1, 2], out=rollout[1])
     with pytest.raises(ValueError, match="recv: out was given before"):
         vec.recv(out=rollout[2])
     assert vec.recv()[0].ctypes.data == rollout[1].ctypes.data
-    np.testing.assert_array_equal(rollout[:2], [first, expected])
+    np.testing.assert_array_equal(rollout[:2], [first, second])
     expected = twin.step([3, 4])[0]
     np.testing.assert_array_equal(vec.step([3, 4])[0], expected)
-    np.testing.assert_array_equal(rollout[:2], [first, rollout[1]])
+    np.testing.assert_array_equal(rollout[:2], [first, second])
     assert not rollout[2].any()
     mask, seeds = [False, True], [None, 9]
     obs, _ = vec.reset(mask=mask, seed=seeds, out=rollout[2])

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from waiting import wait_until
 
 from atari_wrappers import UnsupportedError, VecEnv, make_env, make_vec
 from atari_wrappers.recipes import PRESETS
@@ -49,16 +50,19 @@ def test_python_threads_run_while_games_are_emulated(open_vec: OpenVec) -> None:
 
 @pytest.mark.parametrize("way", ["close", "forget"])
 def test_a_batch_that_goes_in_mid_step_leaves_the_callers_memory_alone(way: str) -> None:
-    vec = make_vec(GAME, 16, backend="native", num_threads=4)
+    # A step of some tenths of a second, most of which is still to come once the first row is there.
+    vec = make_vec(GAME, 8, backend="native", num_threads=2, frame_skip=1500)
     vec.reset(seed=0)
     out = np.zeros(vec.observation_space.shape, np.uint8)
-    vec.send([1] * 16, out=out)
+    vec.send([1] * 8, out=out)
+    wait_until(lambda: out.any())
+    assert not out.any(axis=(1, 2, 3)).all(), "the step is in its midst"
     if way == "close":
         vec.close()
     del vec
     gc.collect()
     out[:] = 7
-    time.sleep(0.02)
+    time.sleep(0.5)
     assert (out == 7).all()
 
 

@@ -172,4 +172,6 @@ def test_a_mask_may_be_a_tensor(open_vec: OpenVec) -> None:
 
     vec = open_vec(GAME, 2, backend="sync")
     vec.reset()
-    vec.reset(mask=torch.tensor([True, False]))
+    vec.step([0, 0])
+    info = vec.reset(mask=torch.tensor([True, False]))[1]
+    assert info["episode_length"].tolist() == [0, 1]

@@ -6,10 +6,10 @@ import gymnasium as gym
 import numpy as np
 import pytest
 from any_settings import any_settings
-from games import assert_play_alike, raw_game, rollout
+from games import assert_play_alike, raw_game
 from gymnasium.utils.env_checker import check_env
 
-from atari_wrappers import Settings, UnknownEnvError, UnsupportedError, make_env, wrappers
+from atari_wrappers import Settings, UnknownEnvError, make_env, wrappers
 
 
 def test_gymnasiums_checker_is_content_with_other_ids() -> None:
@@ -47,17 +47,6 @@ def test_composed_by_hand_they_are_the_recipe(name: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:.*out of date:DeprecationWarning")
-@pytest.mark.filterwarnings("ignore:.*, but the preset in use")
-@pytest.mark.parametrize("name", ["ALE/Breakout-v5", "Breakout-v0"])
-def test_settings_replace_what_the_id_says(name: str) -> None:
-    settings = Settings(noop_max=0, fire_reset=False)
-    ours = rollout(make_env(name, settings), 100)
-    plain = rollout(make_env("BreakoutNoFrameskip-v4", settings), 100)
-    for mine, other in zip(ours, plain, strict=True):
-        np.testing.assert_array_equal(mine[0], other[0])
-
-
-@pytest.mark.filterwarnings("ignore:.*out of date:DeprecationWarning")
 def test_sticky_actions_are_the_emulators_own() -> None:
     settings = Settings(preset="gymnasium", noop_max=0, frame_skip=1, sticky_actions=0.5)
     ours = make_env("SpaceInvaders-v0", settings)
@@ -86,32 +75,11 @@ def test_truncation_counts_every_emulated_frame(skip: int) -> None:
     assert env.unwrapped.ale.getEpisodeFrameNumber() == 101
 
 
-def test_shapes_follow_the_settings() -> None:
-    env = make_env(
-        "PongNoFrameskip-v4", Settings(screen_size=42, frame_stack=2, full_action_space=True)
-    )
-    obs, _ = env.reset(seed=0)
-    assert (obs.shape, obs.dtype) == ((2, 42, 42), np.uint8)
-    assert env.action_space.n == 18
-
-
-def test_unclipped_reward_is_raw() -> None:
-    env = make_env("SpaceInvadersNoFrameskip-v4", Settings(clip_reward=False, episodic_life=False))
-    rewards = [result[1] for result in rollout(env, 400) if len(result) > 1]
-    assert max(rewards) >= 5
-    assert set(rewards) <= {0.0, 5.0, 10.0, 15.0, 20.0, 25.0, 30.0, 200.0}
-
-
 def test_other_ids_are_left_as_they_are() -> None:
     env = make_env("CartPole-v1")
     obs, _ = env.reset(seed=0)
     np.testing.assert_array_equal(obs, gym.make("CartPole-v1").reset(seed=0)[0])
     assert (obs.dtype, env.step(0)[1]) == (np.float32, 1.0)
-
-
-def test_images_of_a_game_without_frames_are_refused() -> None:
-    with pytest.raises(UnsupportedError, match="Careless-v0` is no Atari game and has no render"):
-        make_env("scripted:Careless-v0", Settings(img_dir="unused"))
 
 
 @pytest.mark.parametrize(
