@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -138,6 +139,24 @@ def test_ratings_are_those_of_scipy(trainer: Trainer, trained: Callable[..., Pat
     cells = [line.split()[-4:] for line in lines[-4:]]
     for i in range(4):
         assert [float(cells[i][j]) + float(cells[j][i]) for j in range(4) if i != j] == [8.0] * 3
+
+
+def test_players_of_one_name_are_told_apart_and_a_league_always_ends(
+    trainer: Trainer, trained: Callable[..., Path]
+) -> None:
+    shutil.copytree(trained("--total-steps", 128, *PONG), trainer.folder / "other")
+    files = ["--csv", "table.csv", "--pairs", "runs/../table.csv"]
+    trainer.assert_refused(
+        (["league", "runs/run", "other", *files], "--csv and --pairs name one file"),
+    )
+    how = ["--episodes", 2, "--virtual-draws", 0, *files[:2]]
+    trainer.run("league", "runs/run", "other", *how)
+    assert {row["player"] for row in rows(trainer.folder / "table.csv")} == {"runs/run", "other"}
+    out, _ = trainer.run("versus", "runs/run", "other", "self", "--episodes", 2)
+    assert re.findall(r"^(\S+)(?: at agent step \d+)?  ", out, re.MULTILINE)[1:] == [
+        "other",
+        "self",
+    ]
 
 
 def test_a_league_refuses_who_cannot_play_in_it(

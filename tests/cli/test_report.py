@@ -126,7 +126,8 @@ def test_a_run_that_is_not_finished_is_left_out_beside_finished_ones(trainer: Tr
     scores = [mean_of_last(run, 100, "step", np.inf) for run in PPO[:2]]
     assert group["seeds"] == "2 of 3"
     assert group["score"]["value"] == pytest.approx(np.mean(scores), rel=1e-9)
-    assert group["steps"]["100"]["x"][-1] == episodes(half).step.max()
+    ends = [episodes(run).step.max() for run in PPO[:2]]
+    assert group["steps"]["100"]["x"][-1] == max(ends), "as for the score"
     begun = trainer.folder / "begun"
     shutil.copytree(half, begun)
     for name in ("episodes.csv", "updates.csv"):
@@ -149,6 +150,61 @@ def test_runs_are_counted_once_and_a_seed_is_no_other_seed(trainer: Trainer) -> 
     trainer.run("report", A2C, "again", "--output", "page.html")
     groups = data_of(trainer.folder / "page.html")["groups"]
     assert [[run["seed"] for run in group["runs"]] for group in groups] == [["1"], ["1"]]
+
+
+def test_seeds_that_were_run_twice_are_two_ways_of_a_name_each(trainer: Trainer) -> None:
+    copies, seeds = ("one", "other"), [f"breakout-ppo-10m-seed{seed}" for seed in (2, 3)]
+    for copy in copies:
+        for seed in seeds:
+            shutil.copytree(RESULTS / seed, trainer.folder / copy / seed)
+    trainer.run("report", *copies)
+    data = data_of(trainer.folder / "report.html")
+    names = [f"PPO · {copy}/{seeds[0]}" for copy in copies]
+    for key in ("label", "name"):
+        assert [group[key] for group in data["groups"]] == names
+    assert [curve["label"] for curve in data["profiles"]["curves"]] == names
+    [pair] = data["profiles"]["improvement"]
+    assert pair["probability"]["value"] == 0.5
+
+
+def test_over_several_environments_a_way_has_the_name_of_none(trainer: Trainer) -> None:
+    runs = [
+        RESULTS / f"{game}-{algorithm}-10m-seed{seed}"
+        for game in ("breakout", "space-invaders")
+        for algorithm, seeds in (("ppo", "123"), ("pqn", "1"))
+        for seed in seeds
+    ]
+    trainer.run("report", *runs)
+    profiles = data_of(trainer.folder / "report.html")["profiles"]
+    ppo, pqn = profiles["curves"]
+    assert (ppo["label"], pqn["label"]) == ("PPO", "PQN")
+    assert len(ppo["low"]) == len(ppo["part"])
+    assert pqn["low"] is None, "a single seed of each"
+    trainer.run("train", "ppo-cartpole", "--total-steps", 512, "--run-name", "third")
+    trainer.run("report", *runs, "runs/third")
+    missing = data_of(trainer.folder / "report.html")["profiles"]["missing"]
+    assert "Name the runs of one environment" in missing
+
+
+def test_self_play_has_a_chart_of_its_own(trainer: Trainer) -> None:
+    single = RESULTS / "pong-ppo-1m-seed1"
+    trainer.run("report", RESULTS / "pong-self-play", single, "--together")
+    data = data_of(trainer.folder / "report.html")
+    assert [env["self_play"] for env in data["envs"]] == [True, False]
+    assert [group["self_play"] for group in data["groups"]] == [True, False]
+    assert [env["axis"][:10] for env in data["envs"]] == ["length of ", "raw return"]
+
+
+def test_a_damaged_run_is_left_out_with_a_warning(trainer: Trainer) -> None:
+    damaged = trainer.folder / "damaged"
+    shutil.copytree(A2C, damaged)
+    with (damaged / "episodes.csv").open("ab") as table:
+        table.write(bytes(8) + b"\n")
+    _, err = trainer.run("report", A2C, "damaged")
+    assert "damaged/episodes.csv" in err
+    assert "the page is without that run" in err
+    assert len(data_of(trainer.folder / "report.html")["groups"]) == 1
+    trainer.assert_refused((["report", "damaged"], "damaged/episodes.csv"))
 
 
 def test_runs_of_seeds_are_found_in_the_folder_of_all(trainer: Trainer) -> None:

@@ -163,10 +163,19 @@ def test_runs_that_ended_go_on_to_a_later_end(trainer: Trainer) -> None:
     trainer.assert_refused(
         ([*resume, "--gamma", 0.5], "cannot change"), ([*resume, "--total-steps", 9], "2048")
     )
+    # What fewer steps came to is not taken for what more come to.
+    trainer.run("seeds", "--resume", "runs/all", "--total-steps", 3072, "--print-commands")
+    assert not [*folder.glob("results.*"), *folder.glob("curve-*.png")]
     trainer.run("seeds", "--resume", "runs/all", "--total-steps", 3072)
     results = json.loads((folder / "results.json").read_text())
     assert [run["step"] for run in results["runs"]] == [3072]
     assert "total_steps = 3072\n" in (folder / "plan.toml").read_text()
+    # A table that was damaged later is named, and the others count.
+    with next(folder.glob("*/episodes.csv")).open("ab") as table:
+        table.write(bytes(8) + b"\n")
+    _, err = trainer.run("seeds", "--resume", "runs/all", status=1)
+    assert "episodes.csv" in err
+    assert "the results are without that run" in err
 
 
 def test_a_mistake_starts_no_run(trainer: Trainer) -> None:

@@ -14,12 +14,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from atari_wrappers.checks import dtype_of
 from atari_wrappers.remote.addresses import POLICIES
 from atari_wrappers.remote.batches_pb2 import Acts, Hello, Reply, Request, Welcome
 from atari_wrappers.remote.clients import StreamClient
 from atari_wrappers.remote.command import add_server_arguments, run_server
 from atari_wrappers.remote.server import Server
-from atari_wrappers.remote.values import from_array, to_array, to_dict, to_space
+from atari_wrappers.remote.values import from_array, of_type, to_array, to_dict, to_space
 from rust_trainer.policies import ActorCritic, QNetwork, RecurrentActorCritic, load_policy
 from rust_trainer.policy import Policy
 
@@ -98,8 +99,11 @@ class PolicyClient(StreamClient):
         if call != "act":
             raise ValueError(f"{call}: this server has a policy, which can act")
         act = request.act
+        obs = of_type(from_array(act.observations), dtype_of(observation_space(self._policy)))
         starts = from_array(act.episode_start) if act.episode_start.data else None
-        actions, said = self.act(from_array(act.observations), starts, greedy=act.greedy)
+        if starts is not None and starts.dtype != bool:
+            raise ValueError(f"episode_start is bool, not {starts.dtype}")
+        actions, said = self.act(obs, starts, greedy=act.greedy)
         acts = Acts(actions=to_array(actions), said=to_dict(said))
         return Reply(id=request.id, acts=acts).SerializeToString()
 
@@ -107,6 +111,11 @@ class PolicyClient(StreamClient):
         self, obs: NDArray[Any], starts: NDArray[np.bool_] | None, *, greedy: bool
     ) -> tuple[NDArray[Any], dict[str, NDArray[np.float32]]]:
         """Return actions for observations `[n, ...]`, and what is said of them."""
+        own = observation_space(self._policy).shape or ()
+        if obs.ndim == 0 or len(obs) == 0 or obs.shape[1:] != own:
+            raise ValueError(
+                f"an observation has the shape {own}, and a batch one or more; not {obs.shape}"
+            )
         state = self._state
         if starts is not None and starts.size not in (1, len(obs)):
             raise ValueError(f"{starts.size} starts of episodes for {len(obs)} observations")

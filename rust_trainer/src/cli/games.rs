@@ -25,6 +25,26 @@ use crate::{
 pub(super) struct Side {
     /// Its checkpoint; none of one that plays at random.
     pub found: Option<Found>,
+    /// What it is called where others have its name.
+    label: Option<String>,
+}
+
+impl From<Option<Found>> for Side {
+    fn from(found: Option<Found>) -> Self {
+        Self { found, label: None }
+    }
+}
+
+/// Calls other sides of one name, at the same agent step, by the `words` of the command line.
+pub(super) fn name_apart(sides: &mut [Side], words: &[PathBuf]) {
+    let has_others = |side: &Side| {
+        let alike = |other: &&Side| other.name() == side.name() && !other.is_same(side);
+        sides.iter().find(alike).is_some()
+    };
+    let have_others: Vec<bool> = sides.iter().map(has_others).collect();
+    for ((side, word), has_others) in sides.iter_mut().zip(words).zip(have_others) {
+        side.label = has_others.then(|| word.display().to_string());
+    }
 }
 
 impl Side {
@@ -35,13 +55,25 @@ impl Side {
     ) -> Result<Self, TrainerError> {
         let is_random = word == Path::new("random");
         let found = (!is_random).then(|| find(word)).transpose()?;
-        Ok(Self { found })
+        Ok(found.into())
     }
 
-    /// The run's name, or `random`.
+    /// The run's name, or `random`; of one among others of its name what the command line calls it.
     pub fn player(&self) -> &str {
-        let found = self.found.as_ref();
-        found.map_or("random", |found| &found.checkpoint.settings.run.run_name)
+        match (&self.label, &self.found) {
+            (Some(label), _) => label,
+            (None, Some(found)) => &found.checkpoint.settings.run.run_name,
+            (None, None) => "random",
+        }
+    }
+
+    /// Whether two are one checkpoint, or both play at random.
+    pub fn is_same(&self, other: &Self) -> bool {
+        let file = |side: &Self| {
+            let path: &Path = &side.found.as_ref()?.path;
+            Some(path.canonicalize().unwrap_or_else(|_| path.to_owned()))
+        };
+        file(self) == file(other)
     }
 
     /// The agent steps that it learned from.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf, absolute};
 use serde::Serialize;
 
 use super::{
-    games::{GamesArgs, How, NewTable, Side, check_is_for_two},
+    games::{GamesArgs, How, NewTable, Side, check_is_for_two, name_apart},
     output::print,
     player::{HowArgs, status_after},
 };
@@ -55,8 +55,7 @@ fn draws(word: &str) -> Result<f64, String> {
 
 pub(super) fn league(args: &LeagueArgs, stop: &StopRequest) -> Result<i32, TrainerError> {
     let players = find_players(args)?;
-    let full = |path: &Option<PathBuf>| path.as_ref().and_then(|path| absolute(path).ok());
-    if args.csv.is_some() && full(&args.csv) == full(&args.pairs) {
+    if args.csv.is_some() && place(args.csv.as_deref()) == place(args.pairs.as_deref()) {
         let problem = "--csv and --pairs name one file, and are two tables";
         return Err(TrainerError::Usage(problem.to_owned()));
     }
@@ -90,7 +89,7 @@ pub(super) fn league(args: &LeagueArgs, stop: &StopRequest) -> Result<i32, Train
             note(&tally, (first, second), &mut scores, &mut records);
         }
     }
-    let draws = virtual_draws(&scores, args.virtual_draws)?;
+    let draws = virtual_draws(&scores, args.virtual_draws.unwrap_or(0.0))?;
     let rated = scores.with_draws(draws);
     let names = players.iter();
     let names = names.map(|side| (side.player().to_owned(), side.step()));
@@ -133,7 +132,7 @@ fn find_players(args: &LeagueArgs) -> Result<Vec<Side>, TrainerError> {
             if let Some(found) = &side.found {
                 check_is_for_two(found)?;
             }
-            let same = players.iter().find(|(_, other)| is_same(other, &side));
+            let same = players.iter().find(|(_, other)| other.is_same(&side));
             if let Some((other, _)) = same {
                 let (word, other) = (word.display(), other.display());
                 let problem = format!("`{word}` and `{other}` are the same player");
@@ -152,15 +151,9 @@ fn find_players(args: &LeagueArgs) -> Result<Vec<Side>, TrainerError> {
         let problem = "a league needs two players, one of them a run or a checkpoint";
         return Err(TrainerError::Usage(problem.to_owned()));
     }
-    Ok(players.into_iter().map(|(_, side)| side).collect())
-}
-
-fn is_same(one: &Side, other: &Side) -> bool {
-    let file = |side: &Side| {
-        let path: &Path = &side.found.as_ref()?.path;
-        Some(path.canonicalize().unwrap_or_else(|_| path.to_owned()))
-    };
-    file(one) == file(other)
+    let (words, mut sides): (Vec<PathBuf>, Vec<Side>) = players.into_iter().unzip();
+    name_apart(&mut sides, &words);
+    Ok(sides)
 }
 
 /// The line about a pair's games.
@@ -190,16 +183,19 @@ fn note(tally: &Tally, pair: (usize, usize), scores: &mut Scores, records: &mut 
 }
 
 /// How many virtual draws ratings are made with: as many as are asked for, or as it takes.
-fn virtual_draws(scores: &Scores, asked: Option<f64>) -> Result<f64, TrainerError> {
-    Ok(match asked {
-        Some(draws) => draws,
-        None if scores.have_maximum() => 0.0,
-        None => {
-            print(
-                "some made no point against the others, whose ratings would be infinite: a virtual draw between any two \
-                 is counted (--virtual-draws)",
-            )?;
-            1.0
-        }
-    })
+fn virtual_draws(scores: &Scores, asked: f64) -> Result<f64, TrainerError> {
+    if scores.with_draws(asked).have_maximum() {
+        return Ok(asked);
+    }
+    print(
+        "some made no point against the others, whose ratings would be infinite: a virtual draw between any two is \
+         counted (--virtual-draws)",
+    )?;
+    Ok(1.0)
+}
+
+/// Where a new file is to be, by whichever name.
+fn place(path: Option<&Path>) -> Option<PathBuf> {
+    let path = absolute(path?).ok()?;
+    Some(path.parent()?.canonicalize().ok()?.join(path.file_name()?))
 }

@@ -37,7 +37,10 @@ pub(super) struct ReportArgs {
 }
 
 pub(super) fn report(args: &ReportArgs, stop: &StopRequest) -> Result<i32, TrainerError> {
-    let runs = open_all(&args.runs)?;
+    let (runs, damaged) = open_all(&args.runs)?;
+    for error in damaged {
+        warn(format_args!("{error}; the page is without that run"));
+    }
     let path = match (&args.output, args.runs.as_slice()) {
         (Some(path), _) => path.clone(),
         (None, [folder]) => folder.join("report.html"),

@@ -107,7 +107,7 @@ pub(super) fn seeds(args: &SeedsArgs, stop: &StopRequest) -> Result<i32, Trainer
         for command in seeds::commands(&plan, &division)? {
             print(json!(command))?;
         }
-        let results = Results::read(&plan)?;
+        let results = read(&plan);
         if results.count() > 0 {
             results.write(&plan.folder)?;
         }
@@ -121,7 +121,7 @@ pub(super) fn seeds(args: &SeedsArgs, stop: &StopRequest) -> Result<i32, Trainer
     ));
     say(format_args!("folder: {}", plan.folder.display()));
     let trained = seeds::train(&plan, &division, stop)?;
-    let results = Results::read(&plan)?;
+    let results = read(&plan);
     if results.count() > 0 {
         let pictures = results.write(&plan.folder)?;
         print(format_args!("{}", results.to_string().trim_end()))?;
@@ -138,7 +138,11 @@ pub(super) fn seeds(args: &SeedsArgs, stop: &StopRequest) -> Result<i32, Trainer
         return Ok(stop.exit_status());
     }
     if trained.failed.is_empty() {
-        return Ok(EXIT_OK);
+        return Ok(if results.damaged.is_empty() {
+            EXIT_OK
+        } else {
+            EXIT_ERROR
+        });
     }
     warn(format_args!(
         "{} of {} runs failed; {go_on}",
@@ -146,6 +150,15 @@ pub(super) fn seeds(args: &SeedsArgs, stop: &StopRequest) -> Result<i32, Trainer
         runs.len()
     ));
     Ok(EXIT_ERROR)
+}
+
+/// The results of a plan; runs that cannot be read are left out with a warning.
+fn read(plan: &Plan) -> Results {
+    let results = Results::read(plan);
+    for error in &results.damaged {
+        warn(format_args!("{error}; the results are without that run"));
+    }
+    results
 }
 
 fn start(args: &SeedsArgs) -> Result<Plan, TrainerError> {

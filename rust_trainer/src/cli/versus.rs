@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::{
-    games::{GamesArgs, NewTable, Side, check_is_for_two},
+    games::{GamesArgs, NewTable, Side, check_is_for_two, name_apart},
     output::print,
     player::{PlayArgs, status_after},
 };
@@ -26,23 +26,27 @@ pub(super) struct VersusArgs {
 
 pub(super) fn versus(args: &VersusArgs, stop: &StopRequest) -> Result<i32, TrainerError> {
     let (own, how) = (&args.play.run, &args.play.how);
-    let player = Side {
-        found: Some(args.play.find()?),
-    };
-    let Some(found) = &player.found else {
-        unreachable!("it was found")
-    };
-    check_is_for_two(found)?;
+    let found = args.play.find()?;
+    check_is_for_two(&found)?;
     let mut sides = Vec::new();
     for word in &args.opponents {
         let side = Side::of(word, |word| match word.to_str() {
             Some("self") => args.play.find(),
             _ => checkpoints::find(word).map(|found| how.as_asked(found)),
         })?;
-        side.check_plays_with(found, own)?;
+        side.check_plays_with(&found, own)?;
         sides.push(side);
     }
-    let policy = how.load(found)?;
+    let policy = how.load(&found)?;
+    sides.insert(0, Some(found).into());
+    name_apart(
+        &mut sides,
+        &[std::slice::from_ref(own), &args.opponents].concat(),
+    );
+    let (player, sides) = (&sides[0], &sides[1..]);
+    let Some(found) = &player.found else {
+        unreachable!("it was found")
+    };
     let mut table = NewTable::new(args.csv.as_deref())?;
     print(format_args!(
         "{}: {} against each of these, {} games, half of them from each side",
@@ -56,7 +60,7 @@ pub(super) fn versus(args: &VersusArgs, stop: &StopRequest) -> Result<i32, Train
         "{:width$}  wins  draws  losses  points for  points against  difference  standard error",
         "opponent"
     ))?;
-    for side in &sides {
+    for side in sides {
         let Some(tally) = args.games.play((found, &*policy), side, how, stop)? else {
             break;
         };
@@ -71,7 +75,7 @@ pub(super) fn versus(args: &VersusArgs, stop: &StopRequest) -> Result<i32, Train
             tally.difference,
             tally.standard_error,
         ))?;
-        table.write_games([&player, side], tally, how)?;
+        table.write_games([player, side], tally, how)?;
     }
     Ok(status_after(stop))
 }

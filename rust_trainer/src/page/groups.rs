@@ -29,7 +29,17 @@ impl Group<'_> {
     /// What it is called among those of its environment.
     pub fn name_in_env(&self) -> String {
         let env = format!(" · {}", envs::name_in_files(&self.env_id));
-        self.label.replacen(&env, "", 1)
+        match self.label.split_once(&env) {
+            Some((before, after)) if after.is_empty() || after.starts_with(" · ") => {
+                format!("{before}{after}")
+            }
+            _ => self.label.clone(),
+        }
+    }
+
+    /// Its runs are of self-play, as all of one way are.
+    pub fn is_self_play(&self) -> bool {
+        self.runs[0].is_self_play()
     }
 }
 
@@ -46,7 +56,7 @@ pub(crate) fn groups(runs: &[RunFiles], together: bool) -> Vec<Group<'_>> {
         let mut way = run.settings.clone();
         way.retain(|name, _| tells_apart(name) && name != "env_id");
         if together {
-            way.retain(|name, _| ["algorithm", "total_steps"].contains(&name));
+            way.retain(|name, _| ["algorithm", "total_steps", "num_players"].contains(&name));
         }
         let env_id = run.setting("env_id");
         let found = groups.iter_mut().find(|group| {
@@ -137,12 +147,20 @@ fn labels(groups: &[Group<'_>]) -> Vec<String> {
             })
             .collect();
     }
-    let is_alone = |label: &String| labels.iter().filter(|other| *other == label).count() == 1;
-    let with_names = groups.iter().zip(&labels).map(|(group, label)| {
-        if is_alone(label) {
+    // What still has one name is told apart by that of its first run, and where that does not do, by its folder.
+    let first = |place: usize| groups[place].runs[0];
+    let with_names = (0..labels.len()).map(|place| {
+        let others = (0..labels.len()).filter(|other| *other != place);
+        let alike: Vec<usize> = others
+            .filter(|other| labels[*other] == labels[place])
+            .collect();
+        let (label, run) = (&labels[place], first(place));
+        if alike.is_empty() {
             label.clone()
+        } else if alike.iter().all(|other| first(*other).name != run.name) {
+            format!("{label} · {}", run.name)
         } else {
-            format!("{label} · {}", group.runs[0].name)
+            format!("{label} · {}", run.folder.display())
         }
     });
     with_names.collect()

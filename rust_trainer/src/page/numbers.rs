@@ -1,6 +1,8 @@
 //! The numbers of a page: curves, scores, shares of time, and the statistics over seeds. Each comes from the function
 //! that computes it everywhere else in the trainer.
 
+use std::iter;
+
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -26,28 +28,30 @@ const POINTS: usize = 200;
 /// What the time of an update goes into.
 const PHASES: [&str; 3] = ["seconds_acting", "seconds_stepping", "seconds_learning"];
 
-/// Each environment once: what its curves show, and what is known of it beside them.
+/// Each environment once, and once more in self-play: what its curves show, and what is known of it beside them.
 pub(super) fn envs(groups: &[Group<'_>]) -> Vec<Value> {
-    let mut ids: Vec<&str> = Vec::new();
+    let of_group = |group: &Group<'_>| (group.env_id.clone(), group.is_self_play());
+    let mut ids: Vec<(String, bool)> = Vec::new();
     for group in groups {
-        if !ids.contains(&group.env_id.as_str()) {
-            ids.push(&group.env_id);
+        if !ids.contains(&of_group(group)) {
+            ids.push(of_group(group));
         }
     }
-    let about = |id| {
-        let of_env: Vec<_> = groups.iter().filter(|group| group.env_id == id).collect();
+    let about = |(id, is_self_play): (String, bool)| {
+        let of_env = |group: &&Group<'_>| of_group(group) == (id.clone(), is_self_play);
+        let of_env: Vec<_> = groups.iter().filter(of_env).collect();
         let runs = || of_env.iter().flat_map(|group| &group.runs);
         let algorithms = of_env
             .iter()
             .map(|group| group.runs[0].setting("algorithm"));
-        let mut published = published::of(id, &algorithms.collect::<Vec<_>>());
+        let mut published = published::of(&id, &algorithms.collect::<Vec<_>>());
         let mut axis = "raw return";
-        if runs().any(|run| run.is_self_play()) {
+        if is_self_play {
             axis = "length of a game (agent steps)";
             published.clear();
         }
         let steps = runs().map(|run| run.steps()).max();
-        json!({ "id": id, "axis": axis, "steps": steps, "published": published })
+        json!({ "id": id, "self_play": is_self_play, "axis": axis, "steps": steps, "published": published })
     };
     ids.into_iter().map(about).collect()
 }
@@ -64,6 +68,7 @@ pub(super) fn group(group: &Group<'_>) -> Value {
         "label": group.label,
         "name": group.name_in_env(),
         "env": group.env_id,
+        "self_play": group.is_self_play(),
         "algorithm": group.runs[0].setting("algorithm"),
         "score": estimate,
         "seeds": seeds,
@@ -74,19 +79,22 @@ pub(super) fn group(group: &Group<'_>) -> Value {
 }
 
 /// The curve for each window: `x` in units of `unit` steps, mean, and the ends of the band where there are several
-/// runs. It ends where the first of those that are not finished does.
+/// runs. As in [`scores`], beside finished runs others have no part in it; where none is finished it ends where the first
+/// of them does.
 fn curves(runs: &[&RunFiles], games: fn(&RunFiles) -> Games, unit: f64) -> Map<String, Value> {
-    // A run that has only begun has no part in it.
-    let runs = runs.iter().map(|run| (*run, games(run)));
-    let (runs, games): (Vec<&RunFiles>, Vec<Games>) =
-        runs.filter(|(_, games)| !games.is_empty()).unzip();
-    let games: Vec<&Games> = games.iter().collect();
-    let ends = |is_finished: bool| {
-        let runs = runs.iter().zip(&games);
-        let runs = runs.filter(move |(run, _)| run.is_finished() == is_finished);
-        runs.filter_map(|(_, games)| games.last().map(|game| game.0))
+    // Nor has a run that has only begun.
+    let begun = |run: &&RunFiles| !run.games.is_empty();
+    let is_one_finished = runs.iter().any(|run| begun(run) && run.is_finished());
+    let counted = |run: &&RunFiles| begun(run) && (run.is_finished() || !is_one_finished);
+    let all: Vec<Games> = (runs.iter().copied().filter(counted)).map(games).collect();
+    let games: Vec<&Games> = all.iter().collect();
+    let ends = games.iter().filter_map(|games| Some(games.last()?.0));
+    let end = if is_one_finished {
+        ends.max()
+    } else {
+        ends.min()
     };
-    let end = ends(false).min().or(ends(true).max()).unwrap_or(0);
+    let end = end.unwrap_or(0);
     let of = |window: usize| {
         let points = mean_curve_of_last(window, &games, end);
         let column = |value: &dyn Fn(&Point) -> f64| column(&points, value);
@@ -94,7 +102,7 @@ fn curves(runs: &[&RunFiles], games: fn(&RunFiles) -> Games, unit: f64) -> Map<S
             "x": column(&|point| point.step as f64 * unit),
             "mean": column(&|point| point.mean),
         });
-        if runs.len() > 1 {
+        if games.len() > 1 {
             curve["low"] = column(&|point| point.interval.low).into();
             curve["high"] = column(&|point| point.interval.high).into();
         }
@@ -207,32 +215,44 @@ fn scores(group: &Group<'_>) -> Vec<f64> {
 
 /// Ways of training with the scores of several seeds or environments, beside one another: a performance profile of
 /// each, and how probably each does better than each other. On several environments scores are human-normalized;
-/// ways with a single score are left out.
+/// ways with a single score are left out. Where there are several seeds and yet nothing to show, that is said as `missing`.
 pub(super) fn profiles(groups: &[Group<'_>]) -> Value {
     let Some((ids, ways)) = ways(groups) else {
-        return Value::Null;
+        let has_seeds = groups.iter().any(|group| scores(group).len() > 1);
+        let missing = json!({
+            "missing": "Over several environments scores are compared where a human's is known for each and a way of \
+                        training has runs on all. Name the runs of one environment to see them."
+        });
+        return if has_seeds { missing } else { Value::Null };
     };
-    let thresholds = thresholds(
-        ways.iter()
-            .flat_map(|(_, scores)| scores.concat())
-            .collect(),
+    let all = ways.iter().flat_map(|way| way.scores.concat());
+    let thresholds = thresholds(all.collect());
+    let curves = ways.iter().map(
+        |Way {
+             place,
+             name,
+             scores,
+         }| {
+            let points = profile(scores, &thresholds);
+            // The interval of a single seed is not known.
+            let is_known = scores.iter().all(|of_env| of_env.len() > 1);
+            json!({
+                "label": name,
+                "group": place,
+                "scores": scores.iter().map(Vec::len).sum::<usize>(),
+                "part": column(&points, |(part, _)| *part),
+                "low": is_known.then(|| column(&points, |(_, ends)| ends.low)),
+                "high": is_known.then(|| column(&points, |(_, ends)| ends.high)),
+                "interquartile_mean": Estimate::of(scores, interquartile_mean),
+                "mean": Estimate::of(scores, mean_of_envs),
+            })
+        },
     );
-    let curves = ways.iter().map(|(label, scores)| {
-        let points = profile(scores, &thresholds);
-        json!({
-            "label": label,
-            "scores": scores.iter().map(Vec::len).sum::<usize>(),
-            "part": column(&points, |(part, _)| *part),
-            "low": column(&points, |(_, ends)| ends.low),
-            "high": column(&points, |(_, ends)| ends.high),
-            "interquartile_mean": Estimate::of(scores, interquartile_mean),
-            "mean": Estimate::of(scores, mean_of_envs),
-        })
-    });
     let curves: Vec<_> = curves.collect();
-    let pairs = ways.iter().enumerate().flat_map(|(place, (ours, better))| {
-        ways[place + 1..].iter().map(move |(theirs, other)| {
-            json!({ "of": ours, "over": theirs, "probability": improvement(better, other) })
+    let pairs = ways.iter().enumerate().flat_map(|(place, ours)| {
+        ways[place + 1..].iter().map(move |theirs| {
+            let probability = improvement(&ours.scores, &theirs.scores);
+            json!({ "of": ours.name, "over": theirs.name, "probability": probability })
         })
     });
     json!({
@@ -253,10 +273,17 @@ fn thresholds(mut scores: Vec<f64>) -> Vec<f64> {
     [&[low - room], &scores[..], &[high + room]].concat()
 }
 
-/// The environments that are compared, and the scores on each of every way of training that has some on all.
-type Ways = (Vec<String>, Vec<(String, Vec<Vec<f64>>)>);
+/// A way of training on all environments.
+struct Way {
+    /// That of the first of its groups.
+    place: usize,
+    name: String,
+    /// On each environment.
+    scores: Vec<Vec<f64>>,
+}
 
-fn ways(groups: &[Group<'_>]) -> Option<Ways> {
+/// The environments that are compared, and every way of training that has scores on all.
+fn ways(groups: &[Group<'_>]) -> Option<(Vec<String>, Vec<Way>)> {
     let mut ids: Vec<String> = groups.iter().map(|group| group.env_id.clone()).collect();
     ids.sort();
     ids.dedup();
@@ -264,18 +291,19 @@ fn ways(groups: &[Group<'_>]) -> Option<Ways> {
         1 => Some(score),
         _ => human::normalized(id, score),
     };
-    let mut ways: Vec<(String, Vec<Vec<f64>>)> = Vec::new();
+    let mut ways: Vec<Way> = Vec::new();
     for (place, group) in groups.iter().enumerate() {
-        if groups[..place]
+        // On one environment it is the same way once more, with the same seeds.
+        let is_counted = groups[..place]
             .iter()
-            .any(|before| is_same(&before.way, &group.way))
-        {
+            .any(|before| before.env_id != group.env_id && is_same(&before.way, &group.way));
+        if is_counted {
             continue;
         }
         let on = |id: &String| {
-            let same = groups
-                .iter()
-                .find(|other| other.env_id == *id && is_same(&other.way, &group.way))?;
+            let mut others = iter::once(group).chain(groups);
+            let same =
+                others.find(|other| other.env_id == *id && is_same(&other.way, &group.way))?;
             let scores: Option<Vec<f64>> = scores(same)
                 .into_iter()
                 .map(|one| of_human(id, one))
@@ -284,7 +312,15 @@ fn ways(groups: &[Group<'_>]) -> Option<Ways> {
         };
         let scores = ids.iter().map(on).collect::<Option<Vec<_>>>();
         if let Some(scores) = scores.filter(|scores| scores.concat().len() > 1) {
-            ways.push((group.label.clone(), scores));
+            ways.push(Way {
+                place,
+                name: if ids.len() > 1 {
+                    group.name_in_env()
+                } else {
+                    group.label.clone()
+                },
+                scores,
+            });
         }
     }
     (!ways.is_empty()).then_some((ids, ways))

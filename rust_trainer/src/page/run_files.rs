@@ -172,11 +172,13 @@ pub(super) fn number(update: &Update, name: &str) -> Option<f64> {
     value.is_finite().then_some(value)
 }
 
-/// The runs that `paths` mean, each once: see [`Plan::folders_of_runs`].
+/// The runs that `paths` mean, each once: see [`Plan::folders_of_runs`]; and what was wrong with those that cannot be read.
 ///
 /// # Errors
-/// A path without a run, those of [`RunFiles::read`].
-pub(crate) fn open_all(paths: &[PathBuf]) -> Result<Vec<RunFiles>, TrainerError> {
+/// A path without a run; those of [`RunFiles::read`] where no run can be read.
+pub(crate) fn open_all(
+    paths: &[PathBuf],
+) -> Result<(Vec<RunFiles>, Vec<TrainerError>), TrainerError> {
     // A folder that holds settings and no games is that of a checkpoint to play with.
     let is_run =
         |folder: &Path| folder.join(FILE_OF_RUN).is_file() && folder.join(EPISODES).is_file();
@@ -190,7 +192,17 @@ pub(crate) fn open_all(paths: &[PathBuf]) -> Result<Vec<RunFiles>, TrainerError>
         all.extend(folders);
     }
     files::keep_each_once(&mut all);
-    all.iter().map(|folder| RunFiles::read(folder)).collect()
+    let (mut runs, mut damaged) = (Vec::new(), Vec::new());
+    for folder in &all {
+        match RunFiles::read(folder) {
+            Ok(run) => runs.push(run),
+            Err(error) => damaged.push(error),
+        }
+    }
+    if runs.is_empty() {
+        return Err(damaged.swap_remove(0));
+    }
+    Ok((runs, damaged))
 }
 
 fn no_run(path: &Path) -> TrainerError {

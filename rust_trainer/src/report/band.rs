@@ -40,14 +40,18 @@ fn paint(canvas: &Canvas<'_>, title: &str, points: &[Point]) -> Drawn {
         .iter()
         .rev()
         .map(|point| (point.step as f64, point.interval.low));
-    let outline: Vec<_> = upper.chain(lower).collect();
-    chart
-        .draw_series([Polygon::new(outline, BLUE.mix(0.2).filled())])?
-        .label("95 % interval, bootstrap over seeds")
-        .legend(|(x, y)| {
-            let corners = [(x + 2 * UNIT, y - 5 * UNIT), (x + 28 * UNIT, y + 5 * UNIT)];
-            Rectangle::new(corners, BLUE.mix(0.2).filled())
-        });
+    // That of a single seed is not known.
+    let has_width = |point: &Point| point.interval.low < point.interval.high;
+    if points.iter().any(has_width) {
+        let outline: Vec<_> = upper.chain(lower).collect();
+        chart
+            .draw_series([Polygon::new(outline, BLUE.mix(0.2).filled())])?
+            .label("95 % interval, bootstrap over seeds")
+            .legend(|(x, y)| {
+                let corners = [(x + 2 * UNIT, y - 5 * UNIT), (x + 28 * UNIT, y + 5 * UNIT)];
+                Rectangle::new(corners, BLUE.mix(0.2).filled())
+            });
+    }
     let line = BLUE.stroke_width(5 * LINE / 2);
     let means = points.iter().map(|point| (point.step as f64, point.mean));
     chart

@@ -2,7 +2,7 @@
 
 use std::{
     fmt,
-    fs::File,
+    fs::{self, File},
     io::{Read, Seek, SeekFrom},
     path::{Path, PathBuf},
 };
@@ -112,7 +112,7 @@ impl Plan {
         folder::lock(&self.folder)
     }
 
-    /// Has the runs go on to `total_steps`, for good.
+    /// Has the runs go on to `total_steps`, for good; results of fewer steps go.
     ///
     /// # Errors
     /// Fewer steps than before, which some runs may have made already; a plan that cannot be written.
@@ -123,7 +123,21 @@ impl Plan {
             return Err(TrainerError::setting("total_steps", total_steps, problem));
         }
         self.settings.run.total_steps = total_steps;
-        self.write()
+        self.write()?;
+        if total_steps == before {
+            return Ok(());
+        }
+        // They would be taken for those of the longer runs.
+        let mut written = files::list(&self.folder)?;
+        written.retain(|path| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            ["results.json", "results.csv"].contains(&&*name)
+                || (name.starts_with("curve-") && name.ends_with(".png"))
+        });
+        for path in written {
+            fs::remove_file(&path).map_err(TrainerError::io("remove", path.as_path()))?;
+        }
+        Ok(())
     }
 
     /// Whether a plan stands in a folder.
@@ -295,7 +309,6 @@ impl fmt::Display for Division {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
 
     use super::*;
     use crate::settings::Algorithm;

@@ -19,7 +19,7 @@ use crate::{
     error::TrainerError,
     files,
     report::{
-        Episode, band,
+        EPISODES, Episode, band,
         bootstrap::{RESAMPLES, interquartile_mean, mean_of_envs},
         human::normalized,
         read_rows,
@@ -43,11 +43,15 @@ pub struct Results {
     /// The environments in the order of the plan, each with its finished runs, at least one.
     envs: Vec<(String, Vec<Scored>)>,
     planned: usize,
+    /// What is wrong with finished runs that are left out.
+    pub damaged: Vec<TrainerError>,
 }
 
 impl Results {
     /// Reads what the finished runs of `plan` have written. A run in which no game ended has no score.
-    pub fn read(plan: &Plan) -> Result<Self, TrainerError> {
+    #[must_use]
+    pub fn read(plan: &Plan) -> Self {
+        let mut damaged = Vec::new();
         let total = plan.settings.run.total_steps;
         let runs = plan.runs();
         let mut envs = Vec::new();
@@ -55,9 +59,15 @@ impl Results {
             let mut scored = Vec::new();
             let of_env = runs.iter().filter(|run| run.env_id == *env_id);
             for run in of_env.filter(|run| run.is_finished(total)) {
-                let episodes = read_rows::<Episode>(&run.folder.join("episodes.csv"))?;
+                let episodes = match read_rows::<Episode>(&run.folder.join(EPISODES)) {
+                    Ok(episodes) => episodes,
+                    Err(error) => {
+                        damaged.push(error);
+                        continue;
+                    }
+                };
                 let games = episodes.iter().map(|game| (game.step, game.raw_return));
-                let games: Games = games.collect();
+                let games: Games = games.filter(|game| game.1.is_finite()).collect();
                 scored.extend(score(&games).map(|score| Scored {
                     run: run.clone(),
                     step: run.step(),
@@ -69,11 +79,12 @@ impl Results {
                 envs.push((env_id.clone(), scored));
             }
         }
-        Ok(Self {
+        Self {
             algorithm: plan.settings.algorithm.algorithm().name(),
             envs,
             planned: runs.len(),
-        })
+            damaged,
+        }
     }
 
     /// Finished runs that have a score.
@@ -90,7 +101,8 @@ impl Results {
         for (env_id, runs) in &self.envs {
             let path = folder.join(format!("curve-{}.png", envs::name_in_files(env_id)));
             let algorithm = self.algorithm.to_uppercase();
-            let title = format!("{env_id} · {algorithm} · {} seeds", runs.len());
+            let seeds = if runs.len() == 1 { "seed" } else { "seeds" };
+            let title = format!("{env_id} · {algorithm} · {} {seeds}", runs.len());
             let end = runs.iter().map(|run| run.step).max().unwrap_or(0);
             let games: Vec<&Games> = runs.iter().map(|run| &run.games).collect();
             band::draw_band(&path, &title, &mean_curve(&games, end))?;
@@ -243,6 +255,7 @@ mod tests {
             algorithm: "ppo",
             envs: envs.into(),
             planned: 5,
+            damaged: Vec::new(),
         }
     }
 

@@ -63,7 +63,8 @@ impl Games {
     }
 
     fn push(&mut self, game: Episode) {
-        let Some(value) = game.shown(self.is_self_play) else {
+        let value = game.shown(self.is_self_play);
+        let Some(value) = value.filter(|value| value.is_finite()) else {
             return;
         };
         self.window.push(value);

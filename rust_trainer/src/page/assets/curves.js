@@ -23,16 +23,16 @@ function curvesSection() {
     choice("axis", "Over", [["steps", "agent steps"], ["time", "time of training"]], "steps", value => set("axis", value)),
     choice("window", "Mean of the last", data.windows.map(games => [String(games), `${games} games`]), "100", value => set("window", value)),
     several ? box("each seed", false, value => set("seeds", value)) : null));
-  if (several) section.append(make("p", {class: "note"}, "Lines are means over seeds, bands their 95 % interval (bootstrap over seeds)."));
+  if (several) section.append(make("p", {class: "note"}, "Lines are means over seeds, bands their 95 % interval (bootstrap over seeds). Beside finished runs others have no part in them."));
   section.append(make("p", {class: "note hint"}, "Drag over a chart to look closer, click it twice to see everything again."));
   section.append(...views.map(view => view.element));
   return {section, draw};
 }
 
 function envView(env, state) {
-  const groups = data.groups.map((group, index) => ({...group, index})).filter(group => group.env === env.id);
-  const element = make("div", {}, make("h3", {}, env.id));
-  if (groups.every(group => !group.steps["10"].x.length)) {
+  const groups = data.groups.map((group, index) => ({...group, index})).filter(group => group.env === env.id && group.self_play === env.self_play);
+  const element = make("div", {}, make("h3", {}, env.self_play ? `${env.id}, self-play` : env.id));
+  if (groups.every(group => group.runs.every(run => !run.games))) {
     element.append(make("p", {class: "note"}, "No game has ended yet."));
     return {element, draw() {}};
   }
@@ -103,7 +103,12 @@ function updatesSection() {
 function profilesSection() {
   const found = data.profiles;
   if (!found) return null;
-  const section = make("section", {id: "seeds"}, make("h2", {}, "Over seeds"),
+  const section = make("section", {id: "seeds"}, make("h2", {}, "Over seeds"));
+  if (found.missing) {
+    section.append(make("p", {class: "note"}, found.missing));
+    return {section, draw() {}};
+  }
+  section.append(
     make("p", {class: "note"}, "The performance profile is the part of the runs whose score is above what the axis says; "
       + "a score is the mean raw return of a run's last 100 games. "
       + (found.envs.length > 1 ? `Environments: ${found.envs.join(", ")}; 0 is random play, 1 a human.` : "")
@@ -123,7 +128,7 @@ function profilesSection() {
     chart.refresh = draw;
     chart.show(found.curves.map((curve, index) => ({
       label: curve.label, stepped: true, x: found.thresholds, y: curve.part, low: curve.low, high: curve.high,
-      colour: colour(data.groups.findIndex(group => group.label === curve.label)),
+      colour: colour(curve.group),
     })));
   };
   return {section, draw};
