@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 TOKEN_VARIABLE = "ATARI_WRAPPERS_TOKEN"
 CA_VARIABLE = "ATARI_WRAPPERS_CA_FILE"
@@ -66,7 +67,7 @@ def require_grpc() -> None:
 
 
 def checked_address(address: Any) -> str:
-    """Return an address as gRPC takes it.
+    """Return an address, the path of a Unix socket in full.
 
     Raises:
         ValueError: It is none.
@@ -85,6 +86,13 @@ def checked_address(address: Any) -> str:
     is_bare_ipv6 = ":" in host and not (host.startswith("[") and host.endswith("]"))
     if not host or not is_port or is_bare_ipv6 or "/" in host:
         raise ValueError(f"{address!r} is no address: HOST:PORT, [IPV6]:PORT or unix:PATH")
+    return address
+
+
+def grpc_target(address: str) -> str:
+    """Return a checked address as gRPC reads it: in a path `%41` would be `A`."""
+    if address.startswith("unix:"):
+        return f"unix:{quote(address.removeprefix('unix:'))}"
     return address
 
 
@@ -119,6 +127,8 @@ def options(max_receive: int) -> list[tuple[str, int]]:
         ("grpc.http2.min_ping_interval_without_data_ms", milliseconds // 2),
         ("grpc.http2.min_recv_ping_interval_without_data_ms", milliseconds // 2),
         ("grpc.enable_retries", 0),
+        # How long an attempt to connect may take at least; else 20 s, whatever a client asks for.
+        ("grpc.min_reconnect_backoff_ms", 2000),
         ("grpc.initial_reconnect_backoff_ms", 200),
         ("grpc.max_reconnect_backoff_ms", 1000),
         ("grpc.so_reuseport", 0),  # a port that is taken is refused

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from atari_wrappers.checks import check_count
 from atari_wrappers.errors import UnsupportedError
 from atari_wrappers.recipes import Recipe
@@ -16,6 +18,7 @@ _OF_CLIENTS = ("preset", "autoreset", "batch_size", "clip_actions", "num_players
 SETTINGS = (*_OF_CLIENTS, *(name for name in Recipe.names() if name in Settings.names()))
 # What would take much of the server's memory, or of its time, beyond these.
 _MOST = {"frame_stack": 256, "frame_skip": 10_000, "noop_max": 10_000}
+_MOST_OBS_BYTES = 16 << 20
 _NO_VIDEOS = {name: getattr(Settings(), name) for name in ("video_dir", *OF_VIDEOS)}
 
 
@@ -43,7 +46,7 @@ def asked_batch(request: BatchRequest, num_envs: int, settings: dict[str, Any]) 
             )
     for name, most_of_it in _MOST.items():
         value = settings.get(name)
-        if isinstance(value, int) and value > most_of_it:
+        if isinstance(value, int | np.integer) and value > most_of_it:
             raise ValueError(f"{name} must be at most {most_of_it} on a server, not {value}")
     envs = request.envs if len(request.envs) == 1 else request.envs[:num_envs]
     own = _for_first(request.settings, num_envs)
@@ -52,9 +55,26 @@ def asked_batch(request: BatchRequest, num_envs: int, settings: dict[str, Any]) 
             own = replace(own, recipe=None)
         sources = [env.env_id.maker or env.env_id.name for env in envs]
         asked = replace(own, **settings)
-        return request_batch(sources if len(sources) > 1 else sources[0], num_envs, asked)
+        made = request_batch(sources if len(sources) > 1 else sources[0], num_envs, asked)
+        _check_sizes(made)
+        return made
     check_count("num_envs", num_envs, own.batch_size or 1)
     return BatchRequest(tuple(replace(env, settings=own) for env in envs), num_envs, own)
+
+
+def _check_sizes(request: BatchRequest) -> None:
+    """Refuse observations that would take much of the server's memory."""
+    for env in request.envs:
+        recipe = env.recipe
+        if recipe is None or recipe.obs_type != "screen":
+            continue
+        height, width = recipe.screen_size
+        size = height * width * (1 if recipe.grayscale else 3) * recipe.frame_stack
+        if size > _MOST_OBS_BYTES:
+            raise ValueError(
+                f"screen_size and frame_stack make observations of {size} bytes; on a server they"
+                f" have at most {_MOST_OBS_BYTES}"
+            )
 
 
 def _for_first(settings: Settings, num_envs: int) -> Settings:

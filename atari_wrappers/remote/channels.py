@@ -13,6 +13,7 @@ from atari_wrappers.remote.addresses import (
     Service,
     checked_address,
     given_token,
+    grpc_target,
     options,
     stays_here,
 )
@@ -58,6 +59,7 @@ def _channel(address: str, *, tls: bool, ca_file: str | Path | None) -> Any:
                 f"{address} may be another machine: give ca_file, or tls=True, to encrypt what is"
                 " sent, or forward a port of 127.0.0.1 by ssh"
             )
-        return grpc.insecure_channel(address, options(_MAX_REPLY))
+        return grpc.insecure_channel(grpc_target(address), options(_MAX_REPLY))
     trusted = None if ca_file is None else Path(ca_file).read_bytes()
-    return grpc.secure_channel(address, grpc.ssl_channel_credentials(trusted), options(_MAX_REPLY))
+    credentials = grpc.ssl_channel_credentials(trusted)
+    return grpc.secure_channel(grpc_target(address), credentials, options(_MAX_REPLY))

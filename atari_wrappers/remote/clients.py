@@ -154,7 +154,7 @@ class Clients:
     """
 
     def __init__(self, most: int, idle_timeout: float) -> None:
-        self.most, self._idle_timeout = most, idle_timeout
+        self.most, self.idle_timeout = most, idle_timeout
         self._connections: dict[Client, Any] = {}
         self._changed, self._is_stopped = threading.Condition(), False
         threading.Thread(target=self._look_after, name="batch-idle", daemon=True).start()
@@ -225,7 +225,7 @@ class Clients:
 
     def _look_after(self) -> None:
         """Send idle clients away, and close those that were kept in vain."""
-        pause = min(1.0, self._idle_timeout / 4) if self._idle_timeout else 1.0
+        pause = min(1.0, self.idle_timeout / 4) if self.idle_timeout else 1.0
         while True:
             with self._changed:
                 self._changed.wait_for(lambda: self._is_stopped, pause)
@@ -244,7 +244,7 @@ class Clients:
 
     def _is_idle(self, client: Client, now: float) -> bool:
         since = client.idle_since
-        return bool(self._idle_timeout) and since is not None and now - since > self._idle_timeout
+        return bool(self.idle_timeout) and since is not None and now - since > self.idle_timeout
 
     def refuse(self) -> None:
         """Take in nobody any more, keep nobody, and end the connections."""

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from atari_wrappers.backends import choose_backend
 from atari_wrappers.recording.recorder import prepare_folders
@@ -129,6 +130,10 @@ def run_server(make: Callable[..., Server], what: str, arguments: argparse.Names
         _say(f"serving {what} on {server.address}")
         if server.http_address is not None:
             _say(f"and by HTTP on {server.http_address}")
+            if quote(token, safe="") != token:
+                _say(
+                    "in an address its token is written with %XX for all but letters, digits, _.-~"
+                )
         if is_new:
             _say(f"its token: export {TOKEN_VARIABLE}={token}")
         os.read(wakes, 1)

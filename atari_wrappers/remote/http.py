@@ -25,12 +25,20 @@ from atari_wrappers.remote.values import of_type
 Result = TypeVar("Result")
 _WAIT_SECONDS = 10.0
 _WATCH_SECONDS = 0.2
+_LONG_SECONDS = 365 * 86400.0
 # aiohttp writes a traceback for each request that is none, and who sends those is told.
 _UNHEARD = logging.Logger("aiohttp", logging.CRITICAL + 1)
 
 
 # What values raise that do not fit.
-REFUSED = ValueError, TypeError, KeyError, OverflowError, RecursionError
+REFUSED = (
+    ValueError,
+    TypeError,
+    LookupError,
+    OverflowError,
+    RecursionError,
+    web.RequestPayloadError,
+)
 
 
 class TooManyClientsError(RuntimeError):
@@ -104,7 +112,15 @@ class HttpFace:
             for name in self.gets:
                 app.router.add_get(f"{prefix}/{name}", self._answer)
             self.add_routes(app, prefix)
-        self._runner = web.AppRunner(app, access_log=None, logger=_UNHEARD, shutdown_timeout=1.0)
+        # Who asks for nothing is sent away by `Clients`, and who is no client by aiohttp.
+        idle = self.clients.idle_timeout or _LONG_SECONDS
+        self._runner = web.AppRunner(
+            app,
+            access_log=None,
+            logger=_UNHEARD,
+            shutdown_timeout=1.0,
+            keepalive_timeout=idle + _WAIT_SECONDS,
+        )
         await self._runner.setup()
         context = None
         if certificate is not None:

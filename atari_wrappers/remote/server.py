@@ -20,6 +20,7 @@ from atari_wrappers.remote.addresses import (
     Service,
     bound_for_this_user,
     checked_address,
+    grpc_target,
     options,
     stays_here,
 )
@@ -36,7 +37,8 @@ _DOORKEEPERS = 4
 _CLOSING_SECONDS = 10.0
 # In which calls end that were told to.
 _GOODBYE_SECONDS = 0.5
-_LEAST_REQUEST = 1 << 12
+# The most is gRPC's.
+_LEAST_REQUEST, _MOST_REQUEST = 1 << 12, (1 << 31) - 1
 
 
 class Server(ABC):
@@ -89,6 +91,8 @@ class Server(ABC):
         threads = check_count("max_clients", max_clients, 1) + _DOORKEEPERS
         limit = self._usual_request if max_request_bytes is None else max_request_bytes
         limit = check_count("max_request_bytes", limit, _LEAST_REQUEST)
+        if limit > _MOST_REQUEST:
+            raise ValueError(f"max_request_bytes must be at most {_MOST_REQUEST}, not {limit}")
         self._pool = ThreadPoolExecutor(threads, "batch-client")
         self._server = grpc.server(
             self._pool,
@@ -146,11 +150,11 @@ class Server(ABC):
         try:
             with bound_for_this_user(address):
                 if certificate is None:
-                    port = self._server.add_insecure_port(address)
+                    port = self._server.add_insecure_port(grpc_target(address))
                 else:
                     chain, key = (path.read_bytes() for path in certificate)
                     credentials = grpc.ssl_server_credentials([(key, chain)])
-                    port = self._server.add_secure_port(address, credentials)
+                    port = self._server.add_secure_port(grpc_target(address), credentials)
         except RuntimeError as error:
             raise OSError(
                 f"cannot listen on {address}: it is taken, or not of this machine"
@@ -263,7 +267,8 @@ class BatchServer(Server):
 
     def __init__(self, request: BatchRequest, address: str, token: str, **limits: Any) -> None:
         self._request = request
-        self._usual_request = max(self._usual_request, request.num_envs << 19)
+        usual = max(self._usual_request, request.num_envs << 19)
+        self._usual_request = min(usual, _MOST_REQUEST)
         super().__init__(address, token, **limits)
 
     def _new_face(self) -> Callable[..., HttpFace]:

@@ -134,12 +134,13 @@ class Session:
         """
         if number in self._kept:
             return self._said(self._kept.pop(number))
+        until = None if timeout is None else time.monotonic() + timeout
         while True:
             try:
-                reply = self._receive(timeout)
-            except StepTimeoutError:
+                reply = self._receive(until)
+            except TimeoutError:
                 self._late = number
-                raise
+                raise StepTimeoutError(f"not ready within {timeout} s") from None
             if reply.id <= self._received:
                 continue  # again, after the connection was lost
             self._received = reply.id
@@ -161,10 +162,14 @@ class Session:
         self._forgotten = self._next_id - 1
         self._kept.clear()
 
-    def _receive(self, timeout: float | None) -> Reply:
-        """Return what arrives next, if need be by another connection."""
+    def _receive(self, until: float | None) -> Reply:
+        """Return what arrives next, if need be by another connection.
+
+        Raises:
+            TimeoutError: Nothing has by then.
+        """
         while True:
-            data = self._next(timeout)
+            data = self._next(until)
             if not isinstance(data, bytes):
                 self._go_on(data)
                 continue
@@ -177,17 +182,18 @@ class Session:
                 if number > reply.resumed.last_id:
                     self._requests.put(request)
 
-    def _next(self, timeout: float | None) -> bytes | Exception | None:
+    def _next(self, until: float | None) -> bytes | Exception | None:
         """Return what the call gives next: a reply, or how it ended."""
-        limit = self._timeout
+        limit = min(self._timeout, threading.TIMEOUT_MAX)
         if self._lost_at is not None:
-            limit = max(self._lost_at + self._reconnect - time.monotonic(), _RETRY_SECONDS)
-        is_callers = timeout is not None and timeout < limit
+            left = self._lost_at + self._reconnect - time.monotonic()
+            limit = min(max(left, _RETRY_SECONDS), threading.TIMEOUT_MAX)
+        callers = limit if until is None else max(until - time.monotonic(), 0.0)
         try:
-            return self._replies.get(timeout=timeout if is_callers else limit)
+            return self._replies.get(timeout=min(callers, limit))
         except queue.Empty:
-            if is_callers:
-                raise StepTimeoutError(f"not ready within {timeout} s") from None
+            if callers < limit:
+                raise TimeoutError from None
             self.close()
             raise ServerError(
                 f"the server at {self.address} gave no answer for {limit:g} s"

@@ -126,6 +126,9 @@ def test_what_does_not_fit_is_told(tmp_path: Path, closing: ExitStack) -> None:
     remote = connect(closing, server.address)
     with pytest.raises(ValueError, match=r"an observation has the shape \(4, 84, 84\)"):
         remote.act(np.zeros((2, 5), np.uint8))
+    for none in (np.uint8(1), np.zeros((0, 4, 84, 84), np.uint8)):
+        with pytest.raises(ValueError, match="a batch one or more"):
+            remote.act(none)
     remote.act(np.zeros((4, 84, 84), np.uint8))  # it goes on
     with pytest.raises(ServerError, match="does not serve batches"):
         RemoteVecEnv(server.address, token=TOKEN, connect_timeout=0.0)

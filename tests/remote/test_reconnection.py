@@ -14,6 +14,7 @@ from serving import TOKEN
 from waiting import wait_until
 
 from atari_wrappers import VecEnv, WorkerError
+from atari_wrappers.errors import StepTimeoutError
 from atari_wrappers.remote import BatchServer, RemoteVecEnv, ServerError, session
 
 Serve = Callable[..., BatchServer]
@@ -125,6 +126,22 @@ def test_a_server_that_stays_away_is_told_in_a_line(serve: Serve, connect: Conne
     server.stop()
     with pytest.raises(ServerError, match=rf"^the server at {server.address}: [^\n]+$"):
         vec.step([0])
+
+
+def test_a_timeout_holds_while_a_connection_is_lost(
+    serve: Serve, connect: Connect, closing: ExitStack
+) -> None:
+    proxy = closing.enter_context(Proxy(serve("CartPole-v1", 2).address))
+    forever = float("inf")
+    vec = connect(proxy.address, timeout=forever, reconnect=forever)
+    vec.reset(seed=0)
+    proxy.drop()
+    proxy.cut()
+    vec.send([0, 0])
+    start = time.monotonic()
+    with pytest.raises(StepTimeoutError, match="not ready within 0.5 s"):
+        vec.recv(timeout=0.5)
+    assert time.monotonic() - start < 30, "else for ever"
 
 
 def test_a_server_started_anew_has_another_batch(

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import grpc
+import numpy as np
 import pytest
 from serving import TOKEN, make_certificate
 from waiting import wait_until
@@ -22,6 +23,7 @@ from atari_wrappers.remote.addresses import BATCHES
 from atari_wrappers.remote.asked import asked_batch
 from atari_wrappers.remote.batches_pb2 import Hello, Reply, Request
 from atari_wrappers.remote.clients import Client, Clients
+from atari_wrappers.remote.values import to_dict
 from atari_wrappers.request import request_batch
 
 Serve = Callable[..., BatchServer]
@@ -178,6 +180,38 @@ def test_many_envs_may_send_their_states(serve: Serve) -> None:
 def test_what_costs_a_server_much_is_refused(name: str, serve: Serve, connect: Connect) -> None:
     with pytest.raises(ValueError, match=f"{name} must be at most .* on a server, not 100000"):
         connect(serve(), **{name: 100_000})
+
+
+def test_what_costs_a_server_much_is_refused_in_other_forms(serve: Serve) -> None:
+    """Such as a number of NumPy's, or by two settings together."""
+    address = serve().address
+    for settings, words in (
+        ({"frame_stack": np.int64(1000)}, "frame_stack must be at most 256"),
+        (
+            {"screen_size": np.array([4096, 4096]), "frame_stack": 2},
+            "observations of 33554432 bytes",
+        ),
+    ):
+        hello = Hello(settings=to_dict(settings), oldest_version=1, newest_version=1)
+        reply = first_reply(address, Request(id=1, hello=hello))
+        assert words in reply.failure.message
+
+
+def test_no_request_is_larger_than_grpc_takes(serve: Serve) -> None:
+    assert serve("CartPole-v1", 4096)._usual_request == (1 << 31) - 1
+    with pytest.raises(ValueError, match="max_request_bytes must be at most 2147483647"):
+        serve(limits={"max_request_bytes": 1 << 31})
+
+
+def test_the_path_of_a_socket_is_what_it_says(
+    tmp_path: Path, serve: Serve, connect: Connect
+) -> None:
+    path = tmp_path / "c%41d"
+    server = serve(address=f"unix:{path}")
+    assert path.is_socket()
+    assert connect(server).reset()[0].shape[0] == 2
+    with pytest.raises(OSError, match="another server does"):
+        serve(address=f"unix:{path}")
 
 
 def test_a_token_file_without_a_token_is_refused(tmp_path: Path) -> None:
