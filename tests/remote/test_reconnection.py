@@ -139,7 +139,7 @@ def test_a_timeout_holds_while_a_connection_is_lost(
     proxy.cut()
     vec.send([0, 0])
     start = time.monotonic()
-    with pytest.raises(StepTimeoutError, match="not ready within 0.5 s"):
+    with pytest.raises(StepTimeoutError, match=r"not ready within 0\.5 s"):
         vec.recv(timeout=0.5)
     assert time.monotonic() - start < 30, "else for ever"
 
