@@ -162,7 +162,7 @@ def _check_other(env_id: EnvId, settings: Settings) -> None:
         if asks:
             raise UnsupportedError(
                 f"{name}={value!r} is a setting of Atari games; `{env_id.name}` is none;"
-                " the keyword `wrappers` of `make_vec` changes what an env observes"
+                " in `make_vec` the keyword `wrappers` changes what an env observes"
             )
     if settings.recipe is not None:
         raise UnsupportedError(f"recipe: `{env_id.name}` is no Atari game")
