@@ -96,8 +96,11 @@ pub(super) fn seeds(args: &SeedsArgs, stop: &StopRequest) -> Result<i32, Trainer
     };
     let _lock = plan.lock()?;
     let total = named.get(TOTAL_STEPS).and_then(toml::Value::as_integer);
-    if let Some(total) = total.filter(|_| args.resume.is_some()) {
-        plan.extend(total.unsigned_abs())?;
+    let asked = total.filter(|_| args.resume.is_some());
+    if let Some(total) = asked
+        && plan.extend(total.unsigned_abs())?
+    {
+        Results::remove(&plan.folder)?; // they would be taken for those of the longer runs
     }
     let total = plan.settings.run.total_steps;
     let runs = plan.runs();

@@ -12,7 +12,10 @@ use std::{
 
 use libc::{SIGINT, SIGTERM};
 
-use super::plan::{Division, Plan, PlannedRun};
+use super::{
+    division::Division,
+    plan::{Plan, PlannedRun},
+};
 use crate::{error::TrainerError, files};
 
 /// How this program is started: its name, and the words that start it.

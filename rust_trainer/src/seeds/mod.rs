@@ -5,13 +5,15 @@
 
 mod children;
 mod compare;
+mod division;
 mod plan;
 mod results;
 mod scores;
 mod train;
 
 pub(crate) use compare::{improvement, profile};
-pub(crate) use plan::{Division, Plan};
+pub(crate) use division::Division;
+pub(crate) use plan::Plan;
 pub(crate) use results::Results;
 pub(crate) use scores::mean_curve_of_last;
 pub use scores::{Estimate, Games, mean_curve, score};

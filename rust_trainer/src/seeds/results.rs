@@ -4,7 +4,7 @@
 //! the number that a run prints at its end.
 
 use std::{
-    fmt,
+    fmt, fs,
     path::{Path, PathBuf},
 };
 
@@ -26,6 +26,11 @@ use crate::{
         running::GAMES,
     },
 };
+
+const JSON: &str = "results.json";
+const CSV: &str = "results.csv";
+/// What the name of a picture begins with.
+const CURVE: &str = "curve-";
 
 /// A finished run.
 #[derive(Debug)]
@@ -95,11 +100,11 @@ impl Results {
     /// Writes the tables and the pictures into `folder`; returns the pictures.
     pub fn write(&self, folder: &Path) -> Result<Vec<PathBuf>, TrainerError> {
         let write = |name: &str, text: String| files::write(&folder.join(name), text.as_bytes());
-        write("results.json", format!("{:#}\n", self.json()))?;
-        write("results.csv", self.csv())?;
+        write(JSON, format!("{:#}\n", self.json()))?;
+        write(CSV, self.csv())?;
         let mut pictures = Vec::new();
         for (env_id, runs) in &self.envs {
-            let path = folder.join(format!("curve-{}.png", envs::name_in_files(env_id)));
+            let path = folder.join(format!("{CURVE}{}.png", envs::name_in_files(env_id)));
             let algorithm = self.algorithm.to_uppercase();
             let seeds = if runs.len() == 1 { "seed" } else { "seeds" };
             let title = format!("{env_id} · {algorithm} · {} {seeds}", runs.len());
@@ -109,6 +114,17 @@ impl Results {
             pictures.push(path);
         }
         Ok(pictures)
+    }
+
+    /// Removes what [`Self::write`] wrote into `folder`.
+    pub fn remove(folder: &Path) -> Result<(), TrainerError> {
+        for path in files::list(folder)? {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            if name == JSON || name == CSV || (name.starts_with(CURVE) && name.ends_with(".png")) {
+                fs::remove_file(&path).map_err(TrainerError::io("remove", path.as_path()))?;
+            }
+        }
+        Ok(())
     }
 
     fn runs(&self) -> impl Iterator<Item = &Scored> {

@@ -4,7 +4,8 @@ use std::{collections::VecDeque, thread};
 
 use super::{
     children::{self, AtWork, Program},
-    plan::{Division, Plan, PlannedRun},
+    division::Division,
+    plan::{Plan, PlannedRun},
 };
 use crate::{
     error::TrainerError,
